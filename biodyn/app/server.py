@@ -185,7 +185,7 @@ class App:
             raise SettingsError("An analysis is already running.", "Wait for its end, or stop it.")
         return {"started": len(trials)}
 
-    def cancel_analysis(self, _: Mapping[str, Any]) -> Mapping[str, Any]:
+    def cancel(self, _: Mapping[str, Any]) -> Mapping[str, Any]:
         """Stop the running analysis; results of finished trials are kept."""
         self.job.cancel()
         return {"stopped": True}
@@ -304,6 +304,8 @@ def _post_endpoint(handler: Callable[[Mapping[str, Any]], Mapping[str, Any]]) ->
 def make_application(folder: OpenedFolder, token: str, port: int) -> tuple[ASGIApp, App]:
     """Return the ASGI server of a folder and its request handlers; every address begins with the token."""
     app = App(folder)
+    commands = ("correct", "undo", "run", "cancel", "watch", "export")
+    handlers = (app.apply_correction, app.undo, app.start_analysis, app.cancel, app.switch_watching, app.export_result)
     routes = [
         Route("/", _get_endpoint(app.overview)),
         Route("/recording", _get_endpoint(app.recording)),
@@ -315,15 +317,8 @@ def make_application(folder: OpenedFolder, token: str, port: int) -> tuple[ASGIA
         Route("/app.css", _get_endpoint(lambda request: _static_file_response(request, "app.css", "text/css"))),
         Route("/app.js", _get_endpoint(lambda request: _static_file_response(request, "app.js", "text/javascript"))),
         *(
-            Route(address, _post_endpoint(handler), methods=["POST"])
-            for address, handler in (
-                ("/correct", app.apply_correction),
-                ("/undo", app.undo),
-                ("/run", app.start_analysis),
-                ("/cancel", app.cancel_analysis),
-                ("/watch", app.switch_watching),
-                ("/export", app.export_result),
-            )
+            Route(f"/{command}", _post_endpoint(handler), methods=["POST"])
+            for command, handler in zip(commands, handlers, strict=True)
         ),
     ]
 

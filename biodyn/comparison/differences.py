@@ -86,10 +86,9 @@ def _describe_offset(offset_m: FloatArray) -> str:
 def _centre_facts(exchange: Exchange, joints: list[int]) -> list[DifferenceFact]:
     result = []
     for s in joints:
-        if np.linalg.norm(exchange.centre_offset[s]) > _LEAST_M:
-            where = (
-                f"{_describe_offset(exchange.centre_offset[s])} in the axes of the {segment_title(exchange.a.names[s])}"
-            )
+        offset = exchange.centre_offset[s]
+        if np.linalg.norm(offset) > _LEAST_M:
+            where = f"{_describe_offset(offset)} in the axes of the {segment_title(exchange.a.names[s])}"
             result.append(DifferenceFact(CENTRES, f"{joint_label(exchange, s)} centre {where}"))
     return result
 
@@ -427,7 +426,7 @@ def event_facts(first: Sequence[CycleSpan], other: Sequence[CycleSpan]) -> tuple
             words.append(f"{mean:+.{digits}f} ms on average over {len(late)} strikes, {most:.{digits}f} ms at most")
         alone = len(a) - len(late), len(b) - len(late)
         words += [
-            f"{n} only in the {which} analysis" for n, which in zip(alone, ("first", "second"), strict=True) if n > 0
+            f"{n} only in the {name} analysis" for n, name in zip(alone, ("first", "second"), strict=True) if n > 0
         ]
         if words:
             result.append(

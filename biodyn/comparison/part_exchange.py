@@ -311,7 +311,7 @@ class Exchange:
             return motions | {frozenset((SMOOTHING,)): smooth, frozenset((FIT,)): _add_smoothing_change(b, smooth, a)}
         return motions | {frozenset((SMOOTHING,)): _add_smoothing_change(a, smooth, b), frozenset((FIT,)): smooth}
 
-    def exchanged_motion(self, exchanged: frozenset[str]) -> SegmentMotion:
+    def motion_with(self, exchanged: frozenset[str]) -> SegmentMotion:
         """Return the motion of a with the parts `exchanged` taken from b."""
         result = self._motions[exchanged & {SMOOTHING, FIT}]
         if CENTRES in exchanged:
@@ -358,7 +358,7 @@ class Exchange:
         change = low.filter_signal(sharp, self.rate_hz) - sharp
         return change if a_is_sharper else -change
 
-    def exchanged_wrench(self, exchanged: frozenset[str]) -> FloatArray:
+    def wrench_with(self, exchanged: frozenset[str]) -> FloatArray:
         """Return the ground wrenches (T, S, 6) of a with the parts `exchanged` taken from b."""
         whole = self.b.wrench - self.a.wrench
         only_one = self._contact_differences[..., None]
@@ -372,7 +372,7 @@ class Exchange:
             result += np.where(only_one, 0.0, whole - smoothing)
         return result
 
-    def exchanged_inertias(self, exchanged: frozenset[str]) -> SegmentInertias:
+    def inertias_with(self, exchanged: frozenset[str]) -> SegmentInertias:
         """Return the segment inertias of a with the body mass or the mass distribution of b, if `exchanged` contains them."""
         a, b = self.a.inertias, self.b.inertias
         factor = self.b.mass_kg / self.a.mass_kg
@@ -386,15 +386,14 @@ class Exchange:
         a = self.a
 
         def segment_moments(exchanged: frozenset[str]) -> FloatArray:
-            motion = self.exchanged_motion(exchanged)
-            moment = inertial_joint_moments(motion, self.exchanged_inertias(exchanged), a.gravity_W, a.is_distal)
+            motion = self.motion_with(exchanged)
+            moment = inertial_joint_moments(motion, self.inertias_with(exchanged), a.gravity_W, a.is_distal)
             return resolve_in_planes(moment, motion, a.parents)
 
         def ground_moments(exchanged: frozenset[str]) -> FloatArray:
-            motion = self.exchanged_motion(exchanged)
-            return resolve_in_planes(
-                ground_joint_moments(motion, self.exchanged_wrench(exchanged), a.is_distal), motion, a.parents
-            )
+            motion = self.motion_with(exchanged)
+            moment = ground_joint_moments(motion, self.wrench_with(exchanged), a.is_distal)
+            return resolve_in_planes(moment, motion, a.parents)
 
         return _sum_parts(
             shapley_parts(self._differing_causes(*_OF_MOTION, *_OF_BODY), segment_moments),
@@ -404,8 +403,7 @@ class Exchange:
     def angle_parts(self) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
         """Return the part (T, S, 3) rad of each cause in the joint angles b - a by plane, and the angles of a and b."""
         return shapley_parts(
-            self._differing_causes(*_OF_MOTION),
-            lambda exchanged: joint_angles(self.exchanged_motion(exchanged), self.a.parents),
+            self._differing_causes(*_OF_MOTION), lambda parts: joint_angles(self.motion_with(parts), self.a.parents)
         )
 
     def _differing_causes(self, *causes: str) -> list[str]:
@@ -422,8 +420,8 @@ class Exchange:
         if cause == FIT:
             return not _are_motions_equal(self._motions[frozenset((SMOOTHING,))], self._b_by_geometry_of_a)
         if cause in _OF_FORCES:
-            return bool(np.abs(self.exchanged_wrench(frozenset((cause,))) - self.a.wrench).max() > _SAME)
-        changed = self.exchanged_inertias(frozenset((cause,)))
+            return bool(np.abs(self.wrench_with(frozenset((cause,))) - self.a.wrench).max() > _SAME)
+        changed = self.inertias_with(frozenset((cause,)))
         original = self.a.inertias
         pairs = ((changed.mass, original.mass), (changed.com, original.com), (changed.tensor, original.tensor))
         return any(bool(np.abs(x - y).max() > _SAME) for x, y in pairs)

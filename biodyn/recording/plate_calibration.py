@@ -80,7 +80,7 @@ class PlateCorrection:
         corners = centre + self.shift + (plate.corners - centre) @ rotation_matrix(self.turn).T
         return replace(plate, corners=corners, sensitivity=self.sensitivity)
 
-    def toml_entry(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the entries of the plate in the calibration file, in its units: mm, degrees, N and Nm."""
         return {
             "number": self.number,
@@ -153,11 +153,8 @@ class PlateCalibration:
                 f'sha256 = "{sha256}"',
             ]
         for plate in self.plates:
-            lines += [
-                "",
-                "[[plate]]",
-                *(f"{name} = {_toml_numbers(value)}" for name, value in plate.toml_entry().items()),
-            ]
+            lines += ["", "[[plate]]"]
+            lines += [f"{name} = {_toml_numbers(value)}" for name, value in plate.as_dict().items()]
         try:
             Path(path).write_text("\n".join([*lines, ""]), encoding="utf-8")
         except OSError as error:
@@ -203,11 +200,7 @@ class PlateCalibration:
         """Return the date, the method and the sizes of the corrections of these plates, for `run.json`."""
         used = [plate for plate in self.plates if plate.number in numbers]
         entries = [
-            {
-                name: value
-                for name, value in plate.toml_entry().items()
-                if not name.startswith(("corners", "sensitivity"))
-            }
+            {key: value for key, value in plate.as_dict().items() if not key.startswith(("corners", "sensitivity"))}
             | {"gain_percent": 100.0 * (np.diag(plate.sensitivity) - 1.0)}
             for plate in used
         ]

@@ -308,11 +308,8 @@ class Recording:
         return f"<recording '{self.path.name}': {', '.join(held) or 'no usable data'}>"
 
     def _missing_part_error(self, what: str, hint: str) -> InputFileError:
-        held = [
-            *self.motion.available_forms(),
-            *(["force plates"] if self.plates else []),
-            *(["events"] if self.events else []),
-        ]
+        forms = self.motion.available_forms()
+        held = [*forms, *(["force plates"] if self.plates else []), *(["events"] if self.events else [])]
         return InputFileError(
             f"'{self.path}' contains no {what}; it contains {', '.join(held) or 'no usable data'}.", hint
         )

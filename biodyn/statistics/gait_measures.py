@@ -183,7 +183,7 @@ class GaitDeviationIndex:
     log_mean: float
     log_sd: float
 
-    def compute_index(self, deviation: ArrayLike) -> float:
+    def score(self, deviation: ArrayLike) -> float:
         """Return the gait deviation index of the differences (9, 101), degrees, of nine angles from the controls' mean.
 
         The index is NaN if a value is missing.

@@ -25,7 +25,7 @@ from biodyn.library.toml_files import read_user_toml
 from biodyn.statistics.gait_measures import GaitDeviationIndex, fit_deviation_index, gait_vector
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, CurveModel, fit_curve_model
 from biodyn.study.collecting.data_set_reader import iterate_subjects
-from biodyn.study.group.statistic_registry import mean_covariates
+from biodyn.study.group.registry import mean_covariates
 from biodyn.study.group.statistics.gait_scores import score_names
 from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, mean_curves
 from biodyn.study.report.pages import cycles_with_strides
@@ -125,7 +125,7 @@ def _subject_norm_covariates(source: StudySource, data: SubjectCycles) -> NormCo
     """Return the properties of a person from the records of their trials; None if no trial is a walk."""
     used = set(data.cycles["trial"])
     trials = [trial for trial in source.subjects[data.subject] if trial.has_result and trial.trial in used]
-    norm_covariates = [read_covariates(source.run_record(trial), trial.metric_value(_SPEED)) for trial in trials]
+    norm_covariates = [read_covariates(source.run_record(trial), trial.metric(_SPEED)) for trial in trials]
     return mean_covariates([covariates for covariates in norm_covariates if covariates.activity == "walking"])
 
 

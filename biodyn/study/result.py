@@ -34,7 +34,7 @@ from biodyn.output.tables.table_access import COORDINATES, LazyTables, Signs, co
 from biodyn.settings import map_table_paths
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.discovery.definition import map_all_table_paths
-from biodyn.study.group.statistic_registry import mean_over_trials
+from biodyn.study.group.registry import mean_over_trials
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.running.task import LOCK_NAME, program_version
 from biodyn.study.trial_record import FAILED, TrialRecord, read_trial_record

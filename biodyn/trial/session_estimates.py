@@ -332,7 +332,7 @@ def requests_of_other_walks(trial: Scaled) -> Iterator[tuple[TrialRequest, str]]
             trial.mass_kg,
             trial.settings.model_dump_json(),
             [file.sha256 for file in trial.user_files],
-            [] if trial.plate_calibration is None else [plate.toml_entry() for plate in trial.plate_calibration.plates],
+            [] if trial.plate_calibration is None else [plate.as_dict() for plate in trial.plate_calibration.plates],
         )
         yield other, hashlib.sha256(repr(made_of).encode()).hexdigest()
 

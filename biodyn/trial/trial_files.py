@@ -360,9 +360,8 @@ def with_calibrated_plates(recording: Recording, calibration: PlateCalibration) 
     """Return a recording (laboratory axes) with corrected plates and a finding; PlateError if the calibration does not fit."""
     require_plates(recording)
     note = calibration.correction_finding(recording.plates)
-    return replace(
-        recording, plates=calibration.correct_plates(recording.plates), diagnostics=(*recording.diagnostics, note)
-    )
+    plates = calibration.correct_plates(recording.plates)
+    return replace(recording, plates=plates, diagnostics=(*recording.diagnostics, note))
 
 
 def with_plate_calibration(files: TrialFiles, calibration: PlateCalibration | None) -> TrialFiles:

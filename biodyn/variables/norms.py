@@ -58,7 +58,7 @@ class NormScalar:
     operation: str = ""
 
     @property
-    def range_95_percent(self) -> tuple[float, float]:
+    def range95(self) -> tuple[float, float]:
         """Return the range that contains 95 % of the people, for a normal distribution."""
         return self.mean - 1.96 * self.sd, self.mean + 1.96 * self.sd
 
@@ -129,7 +129,7 @@ class NormSet:
         return float(means[0] - within_sd * spread[0]), float(means[-1] + within_sd * spread[-1])
 
     @property
-    def self_selected_speed(self) -> float:
+    def usual_speed(self) -> float:
         """Return the self-selected speed of the people; for a model, its reference speed."""
         speed = self.table["speed"]
         if "reference" in speed:
@@ -218,7 +218,7 @@ def _load_norms(name: str) -> NormSet:
 def load_norms(name: str) -> Norms:
     """Return the norms of a set (name or path) at its self-selected speed."""
     norm_set = load_norm_set(name)
-    return norm_set.norms_at_speed(norm_set.self_selected_speed)
+    return norm_set.norms_at_speed(norm_set.usual_speed)
 
 
 def default_norm_names() -> Sequence[str]:
@@ -386,14 +386,12 @@ def score_reference(setting: str, covariates: NormCovariates | None) -> tuple[No
     norm_set = load_norm_set(load_table("variables/variables")["norms"]["scores"] if automatic else setting)
     other = covariates is not None and bool(covariates.age_stage) and not covariates.is_in_age_range(norm_set)
     if automatic:
-        norms = norm_set.norms_at_speed(norm_set.self_selected_speed)
+        norms = norm_set.norms_at_speed(norm_set.usual_speed)
         remark = "; no published norms of adults have all nine variables on comparable axes"
         return norms, norms.description + (remark if other else ""), other
-    speed = norm_set.self_selected_speed if covariates is None else covariates.speed_in_measure(norm_set.speed_measure)
+    speed = norm_set.usual_speed if covariates is None else covariates.speed_in_measure(norm_set.speed_measure)
     low, high = norm_set.speed_range
-    norms = norm_set.norms_at_speed(
-        min(max(speed if math.isfinite(speed) else norm_set.self_selected_speed, low), high)
-    )
+    norms = norm_set.norms_at_speed(min(max(speed if math.isfinite(speed) else norm_set.usual_speed, low), high))
     return norms, norms.description, other
 
 

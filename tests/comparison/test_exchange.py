@@ -73,7 +73,7 @@ def test_a_planted_cause_is_named_and_everything_adds_up(analysis, body, kind):
     other = moving_body_from_arrays(result_arrays(planted(analysis, kind, np.random.default_rng(5))))
     exchange = match_analyses(body, other)
     everything = frozenset((CENTRES, AXES, SMOOTHING, FIT))
-    np.testing.assert_allclose(exchange.exchanged_motion(everything).p, exchange.b.motion.p, atol=1e-8)
+    np.testing.assert_allclose(exchange.motion_with(everything).p, exchange.b.motion.p, atol=1e-8)
     found = find_differences(exchange)
     for one in found:
         assert not one.shares or abs(one.shares[UNEXPLAINED]) < 1e-6

@@ -149,7 +149,7 @@ def test_new_healthy_people_have_a_deviation_index_of_100_on_average_and_10_of_s
         mean = np.stack([norms.curves[name].mean for name in _NINE])
         for found, size in ((healthy, 1.0), (patients, 3.0)):
             people = [np.stack(list(nine_angles(rng, size).values())) - mean for _ in range(50)]
-            found += [norms.deviation_index.compute_index(curves) for curves in people]
+            found += [norms.deviation_index.score(curves) for curves in people]
     # four samples of 40 controls: the SD of a mean is 10 / sqrt(40 x 4), that of an SD some 6 % of it
     assert np.mean(healthy) == pytest.approx(100.0, abs=3 * 10 / np.sqrt(160))
     assert np.std(healthy) == pytest.approx(10.0, rel=0.3)

@@ -90,7 +90,7 @@ def test_every_published_set_is_tried_and_says_where_it_comes_from() -> None:
         found = load_norm_set(name)
         assert found.table["licence"]
         assert found.table["citation"]
-        assert found.speed_range[0] < found.self_selected_speed < found.speed_range[1]
+        assert found.speed_range[0] < found.usual_speed < found.speed_range[1]
 
 
 def test_the_adults_of_two_sources_agree_where_both_know_a_curve() -> None:

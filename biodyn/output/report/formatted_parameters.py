@@ -115,9 +115,7 @@ class NumberRow:
         """Mean and range of 95 % of the subjects."""
         if self.norm is None:
             return "–"
-        mean, low, high = (
-            format_decimal(value, self.digits) for value in (self.norm.mean, *self.norm.range_95_percent)
-        )
+        mean, low, high = (format_decimal(value, self.digits) for value in (self.norm.mean, *self.norm.range95))
         return f"{mean} ({low} to {high})"
 
     @property

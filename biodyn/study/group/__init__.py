@@ -6,7 +6,7 @@ allow are omitted with a note.
 
 - `group_analysis`: validates the options before any trial runs, adds subjects one by one, then computes every statistic.
 - `subject_cycles`: cycles of a subject as arrays, mean curves, representative and outlier cycles.
-- `statistic_registry`: input, output and list of the statistics; `statistics/`: one file per statistic.
+- `registry`: input, output and list of the statistics; `statistics/`: one file per statistic.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from biodyn.study.options import AnalysisOptions
 
 if TYPE_CHECKING:
-    from biodyn.study.group.statistic_registry import GroupResults
+    from biodyn.study.group.registry import GroupResults
     from biodyn.study.plan import StudyPlan
 
 __all__ = ["AnalysisOptions", "analyse_study"]

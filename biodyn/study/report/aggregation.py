@@ -25,7 +25,7 @@ from biodyn.processing.signals.signal_preparation import stored_method
 from biodyn.statistics.gait_measures import OUTLIER_FENCE
 from biodyn.statistics.spm.inference import PERMUTATIONS, SEED
 from biodyn.study.collecting.cycles import NOT_RUN
-from biodyn.study.group.statistic_registry import MEAN_OF_SIDES
+from biodyn.study.group.registry import MEAN_OF_SIDES
 from biodyn.study.group.subject_cycles import MeanCurves, RunningMean, SubjectCycles, mean_and_sd, means_over_sessions
 from biodyn.study.report.report_inputs import StudySource, Trial
 from biodyn.study.trial_record import FAILED, count_with_noun
@@ -327,7 +327,7 @@ class RunFacts:
         return sum(variant.count for variant in self.variants.values())
 
     @property
-    def most_common_settings(self) -> _SettingsVariant:
+    def common_settings(self) -> _SettingsVariant:
         """Return the most common settings, the first if several are equally common."""
         return max(self.variants.values(), key=lambda variant: variant.count)
 
@@ -382,15 +382,13 @@ def study_methods_text(source: StudySource, facts: RunFacts) -> Methods | None:
     if not facts.variants:
         return None
     return methods_text(
-        facts.most_common_settings.record,
+        facts.common_settings.record,
         _TEMPLATE,
         (PACKAGE,),
         load_report_table()["reference"],
         facts=facts,
         fitted=facts.values_text("fitted"),
-        walks_cutoff=facts.values_text("cutoff", " Hz")
-        if facts.most_common_settings.record.get("automatic_cutoff")
-        else "",
+        walks_cutoff=facts.values_text("cutoff", " Hz") if facts.common_settings.record.get("automatic_cutoff") else "",
         options=source.group["options"],
         # defaults for studies without these entries, which were settings in version 0.2
         fence=OUTLIER_FENCE,

@@ -34,7 +34,7 @@ from biodyn.output.report.comparison_page import multi_trial_scene
 from biodyn.output.report.scene import MOST_BYTES
 from biodyn.output.store.result_reader import StoredResult
 from biodyn.study.collecting.cycles import DECISIONS
-from biodyn.study.group.statistic_registry import MEAN_OF_SIDES
+from biodyn.study.group.registry import MEAN_OF_SIDES
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES, score_variables
 from biodyn.study.group.statistics.session_means import SCORE
 from biodyn.study.report.aggregation import Cell, CurveMeans
@@ -304,12 +304,12 @@ _BINS = 24
 def quality_figure(trials: Sequence[Trial], marker_limit_mm: float) -> Markup:
     """Return histograms of the quality measures of all trials with a result; `marker_limit_mm`: limit of the marker RMS."""
     done = [trial for trial in trials if trial.has_result]
-    markers = _finite_values([trial.metric_value("marker_rms_mm") for trial in done])
+    markers = _finite_values([trial.metric("marker_rms_mm") for trial in done])
     panels = [_histogram_panel("Marker tracking error", "RMS of the trial, mm", markers, (), marker_limit_mm)]
     for kind, unit in (("force", "N"), ("moment", "Nm")):
-        share = np.array([trial.metric_value(f"residual_{kind}_rms_percent_of_limit") for trial in done])
-        mean = np.array([trial.metric_value(f"residual_{kind}_rms_{unit}") for trial in done])
-        peak = np.array([trial.metric_value(f"residual_{kind}_peak_{unit}") for trial in done])
+        share = np.array([trial.metric(f"residual_{kind}_rms_percent_of_limit") for trial in done])
+        mean = np.array([trial.metric(f"residual_{kind}_rms_{unit}") for trial in done])
+        peak = np.array([trial.metric(f"residual_{kind}_peak_{unit}") for trial in done])
         with np.errstate(invalid="ignore", divide="ignore"):
             peaks = np.where(mean > 0, share * peak / mean, np.nan)
         panels.append(
@@ -359,7 +359,7 @@ def _count_axis(what: str) -> Axis:
 
 
 def _contact_panel(done: Sequence[Trial]) -> Panel:
-    counts = [sum(_finite_values([trial.metric_value(f"contacts_{name}") for trial in done])) for name in DECISIONS]
+    counts = [sum(_finite_values([trial.metric(f"contacts_{name}") for trial in done])) for name in DECISIONS]
     bars = tuple(
         Bars(np.array([float(i)]), np.zeros(1), np.array([count], dtype=float), 0.6, name)
         for i, (count, name) in enumerate(zip(counts, DECISIONS, strict=True))
@@ -371,8 +371,7 @@ def _contact_panel(done: Sequence[Trial]) -> Panel:
 def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
     max_cycles = 8  # larger numbers are counted together
     counts = {
-        side: _finite_values([trial.metric_value(f"{figure_name}_{SIDE_NAMES[side]}") for trial in done])
-        for side in SIDES
+        side: _finite_values([trial.metric(f"{figure_name}_{SIDE_NAMES[side]}") for trial in done]) for side in SIDES
     }
     most = int(min(max((side_counts.max(initial=0.0) for side_counts in counts.values()), default=0.0), max_cycles))
     places = np.arange(most + 1, dtype=np.float64)

@@ -25,7 +25,7 @@ from biodyn.output.report.trial_page import subject_facts
 from biodyn.output.store.folder import PAPER_NAME, replace_file, replace_folder, subject_page_test
 from biodyn.study.collecting.data_set_reader import iterate_subjects
 from biodyn.study.collecting.data_set_reader import read_subject_names as subjects_with_cycles
-from biodyn.study.group.statistic_registry import FOLDER_NAME, SUBJECT_CURVES_NAME, mean_covariates
+from biodyn.study.group.registry import FOLDER_NAME, SUBJECT_CURVES_NAME, mean_covariates
 from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
 from biodyn.study.group.statistics.session_means import SCORE
 from biodyn.study.group.subject_cycles import (
@@ -217,12 +217,10 @@ def trial_facts(trials: Sequence[Trial]) -> list[Fact]:
         ("Body height", "subject_height_m", "{:.2f} m"),
     ):
         values = list(
-            dict.fromkeys(
-                form.format(trial.metric_value(name)) for trial in done if np.isfinite(trial.metric_value(name))
-            )
+            dict.fromkeys(form.format(trial.metric(name)) for trial in done if np.isfinite(trial.metric(name)))
         )
         facts_shown += [Fact(label, ", ".join(values))] if values else []
-    speed = np.array([trial.metric_value("speed_m_s") for trial in done])
+    speed = np.array([trial.metric("speed_m_s") for trial in done])
     known = speed[np.isfinite(speed)]
     if len(known):
         spread = known.std(ddof=1) if len(known) > 1 else np.nan
@@ -437,9 +435,7 @@ def _iterate_subject_pages(page: StudyPage) -> Iterator[SubjectPage]:
 def _mean_covariates(source: StudySource, trials: Sequence[Trial]) -> NormCovariates | None:
     """Return the mean properties of a person over the walks that are in the group results; None if there are none."""
     counted = [trial for trial in trials if trial.has_result and not trial.excluded]
-    return mean_covariates(
-        [read_covariates(source.run_record(trial), trial.metric_value("speed_m_s")) for trial in counted]
-    )
+    return mean_covariates([read_covariates(source.run_record(trial), trial.metric("speed_m_s")) for trial in counted])
 
 
 def cycles_with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles | None:

@@ -117,7 +117,7 @@ def _walk_row(trial: Trial, typical: bool) -> tuple[str, ...]:
         f"{trial.metrics.get('cycles_right', 0)}, {trial.metrics.get('cycles_left', 0)}" if trial.has_result else "–"
     )
     name = f"{trial.trial} (representative)" if typical else trial.trial
-    outcome, speed = OUTCOMES.get(trial.status, trial.status), number_text(trial.metric_value("speed_m_s"))
+    outcome, speed = OUTCOMES.get(trial.status, trial.status), number_text(trial.metric("speed_m_s"))
     return name, trial.session_and_condition, outcome, why, speed, cycles
 
 

@@ -20,7 +20,7 @@ from biodyn.output.figures.style import report_setting
 from biodyn.output.store.folder import KIND_ENTRY, RECORD_NAME, REPORT_NAME
 from biodyn.output.tables.csv import original_text, read_csv
 from biodyn.study.collecting.cycles import LABELS, NOT_RUN, SUMMARY_NAME
-from biodyn.study.group.statistic_registry import FOLDER_NAME, MEAN_OF_SIDES
+from biodyn.study.group.registry import FOLDER_NAME, MEAN_OF_SIDES
 from biodyn.study.result import SESSION, STUDY_RECORD_NAME, read_study_json, unfinished_study_error
 from biodyn.study.trial_record import FAILED
 from biodyn.variables import is_known_variable, variable
@@ -79,7 +79,7 @@ class Trial:
         """Return session and condition in words; "" if there is neither."""
         return ", ".join(filter(None, (self.session, self.condition)))
 
-    def metric_value(self, metric: str) -> float:
+    def metric(self, metric: str) -> float:
         """Return the value of a metric; NaN if it is unknown."""
         try:
             return float(self.metrics.get(metric, ""))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.made_studies import PERCENT, MadeCycle, made_subject
 
-from biodyn.study.group.statistic_registry import SubjectMean
+from biodyn.study.group.registry import SubjectMean
 from biodyn.study.group.statistics.gait_scores import (
     ScoreReference,
     group_reference,

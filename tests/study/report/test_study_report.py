@@ -246,7 +246,7 @@ def test_trials_whose_estimate_fell_back_are_told_and_the_others_describe_the_st
     facts = RunFacts()
     for subject, record in (("S01", fallen), ("S02", made), ("S03", made)):
         facts.add(SimpleNamespace(subject=subject), record)  # type: ignore[arg-type]
-    assert facts.most_common_settings.record["method"] == "estimate"
+    assert facts.common_settings.record["method"] == "estimate"
     assert facts.setting_differences() == [
         "signals: method: estimate in 2 trials (S02, S03), butterworth in 1 trials (S01)."
     ]

@@ -176,10 +176,7 @@ def scores_section(page: TrialPage) -> Data | None:
     overall = _format_degrees(float(gait_profile_score([*by_side["l"], *without_pelvis])))
     index = norms.deviation_index
     if index is not None:
-        values = [
-            index.compute_index(deviations[side]) if len(deviations[side]) == len(rows) - 1 else np.nan
-            for side in SIDES
-        ]
+        values = [index.score(deviations[side]) if len(deviations[side]) == len(rows) - 1 else np.nan for side in SIDES]
         rows.append(("Gait deviation index (GDI), points", *map(_format_degrees, values), "100.0"))
     words = default_words if user_norms is None else norms.description
     return {

@@ -17,13 +17,7 @@ from biodyn.statistics.gait_measures import (
     gait_vector,
 )
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND
-from biodyn.study.group.statistic_registry import (
-    GroupData,
-    StatisticOutput,
-    SubjectMean,
-    group_statistic,
-    mean_covariates,
-)
+from biodyn.study.group.registry import GroupData, StatisticOutput, SubjectMean, group_statistic, mean_covariates
 from biodyn.study.group.subject_cycles import mean_and_sd
 from biodyn.study.options import load_study_table
 from biodyn.variables import Norms, score_reference, side_sign_factors, variable
@@ -66,7 +60,7 @@ class ScoreReference:
         if self.index is None or len(references) < len(names):
             return float("nan")
         deviations: FloatArray = side_sign_factors(names, side)[:, None] * (curves - np.stack(references))
-        return self.index.compute_index(deviations)
+        return self.index.score(deviations)
 
 
 @group_statistic("gait_scores", place=10)

@@ -61,7 +61,7 @@ _TEMPLATE = """
 <td class="nowrap outcome">{{ lamp(lamps[trial.status]) }}{{ outcomes.get(trial.status, trial.status) }}</td>
 <td class="why">{{ trial.reason }}{% if trial.hint %} <span class="quiet">{{ trial.hint }}</span>{% endif %}{% if trial.metrics.get("checks_failed") %}{{ "<br>" | safe if trial.reason }}Fail: {{ trial.metrics["checks_failed"] }}.{% endif %}{% if trial.excluded %}<br><b>Excluded from group results:</b> {{ trial.excluded }}.{% endif %}{% if trial.metrics.get("checks_warn") %}{{ "<br>" | safe if trial.reason or trial.metrics.get("checks_failed") }}Warn: {{ trial.metrics["checks_warn"] }}.{% endif %}</td>
 {% if trial.has_result %}
-<td class="number">{{ number(trial.metric_value("marker_rms_mm"), "%") }}</td><td class="number">{{ number(trial.metric_value("residual_force_rms_percent_of_limit"), "%") }}</td><td class="number">{{ number(trial.metric_value("residual_moment_rms_percent_of_limit"), "%") }}</td>
+<td class="number">{{ number(trial.metric("marker_rms_mm"), "%") }}</td><td class="number">{{ number(trial.metric("residual_force_rms_percent_of_limit"), "%") }}</td><td class="number">{{ number(trial.metric("residual_moment_rms_percent_of_limit"), "%") }}</td>
 <td class="number">{{ trial.metrics.get("cycles_right", 0) }}, {{ trial.metrics.get("cycles_left", 0) }}</td><td class="number">{{ trial.metrics.get("kinetic_cycles_right", 0) }}, {{ trial.metrics.get("kinetic_cycles_left", 0) }}</td>
 {% else %}<td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">–</td><td class="number">–</td>{% endif %}</tr>
 {% endfor %}
@@ -157,10 +157,9 @@ class ConditionCurves:
     def panel_grids(self) -> Markup:
         """Return the standard page, followed by the other variables of the trial report."""
         panels = dict.fromkeys(name for figure in display_figures() for name in figure["panels"])
-        further = [name for name in panels if name in self._variable_indices and name not in self.standard_variables]
-        return standard_grid(self.standard_variables, self.describe_panel, self.legend_keys) + further_grid(
-            further, self.describe_panel
-        )
+        standard, describe = self.standard_variables, self.describe_panel
+        further = [name for name in panels if name in self._variable_indices and name not in standard]
+        return standard_grid(standard, describe, self.legend_keys) + further_grid(further, describe)
 
     @cached_property
     def _variable_indices(self) -> Mapping[str, int]:
@@ -332,8 +331,7 @@ def norm_comparisons(page: SubjectPage) -> list[dict[str, Any]]:
                 "reasons": choice.reasons,
                 "rows": make_table(heads, cells),
                 "sources": [
-                    f"{norm_set.description}: {norm_set.citation}. Licence: {norm_set.licence}."
-                    for norm_set in choice.norms
+                    f"{norms.description}: {norms.citation}. Licence: {norms.licence}." for norms in choice.norms
                 ],
             }
         )
@@ -342,9 +340,7 @@ def norm_comparisons(page: SubjectPage) -> list[dict[str, Any]]:
 
 def _condition_activity(page: SubjectPage, session: str, condition: str) -> str:
     """Return the activity in the trials of a condition; "" if it differs or is unknown."""
-    trials = [
-        trial for trial in page.trials if trial.has_result and (trial.session, trial.condition) == (session, condition)
-    ]
+    trials = [t for t in page.trials if t.has_result and (t.session, t.condition) == (session, condition)]
     activities = {trial.metrics.get("activity", "") for trial in trials if not trial.excluded}
     return activities.pop() if len(activities) == 1 else ""
 

@@ -127,7 +127,7 @@ def quality_section(page: StudyPage) -> Data | None:
     if not page.facts.variants:
         return None
     trials = page.source.trials
-    marker_limit_mm = 1000.0 * float(page.facts.most_common_settings.settings["limits"]["marker_rms_m"])
+    marker_limit_mm = 1000.0 * float(page.facts.common_settings.settings["limits"]["marker_rms_m"])
     return {
         "figures": {"quality": quality_figure(trials, marker_limit_mm)},
         "limits": limit_source_text(page.facts),
@@ -137,7 +137,7 @@ def quality_section(page: StudyPage) -> Data | None:
 
 def limit_source_text(facts: RunFacts) -> str:
     """Return a sentence with the limits drawn in the quality figure and their sources."""
-    limits = facts.most_common_settings.settings["limits"]
+    limits = facts.common_settings.settings["limits"]
     return (
         f"Limits: marker tracking error {1000 * limits['marker_rms_m']:.0f} mm (OpenSim checklist; Hicks et al. 2015); "
         f"residual force {100 * FORCE_SHARE:.0f} % of the peak ground force, residual moment "
@@ -153,7 +153,7 @@ def worst_trials(trials: Sequence[Trial]) -> Table:
     rows = []
     done = [trial for trial in trials if trial.has_result]
     for name, words, unit in MEASURES:
-        known = [(trial.metric_value(name), trial) for trial in done if np.isfinite(trial.metric_value(name))]
+        known = [(trial.metric(name), trial) for trial in done if np.isfinite(trial.metric(name))]
         known.sort(key=lambda pair: -pair[0])
         for rank, (value, trial) in enumerate(known[:max_scenes]):
             rows.append((
@@ -183,12 +183,12 @@ def subject_table(subjects: Mapping[str, Sequence[Trial]]) -> Table:
     rows = []
     for subject, trials in subjects.items():
         done = [trial for trial in trials if trial.has_result]
-        cycles = sum(trial.metric_value(f"cycles_{SIDE_NAMES[side]}") for trial in done for side in SIDES)
+        cycles = sum(trial.metric(f"cycles_{SIDE_NAMES[side]}") for trial in done for side in SIDES)
         conditions = ", ".join(dict.fromkeys(trial.condition for trial in trials if trial.condition))
         first = done[0] if done else trials[0]
         rows.append((
             html_link(subject_link(subject), subject), *([first.site] if several_sites else []), first.group, conditions, str(len(trials)), str(len(done)), f"{cycles:.0f}",
-            number_text(first.metric_value("subject_mass_kg"), "%"), number_text(first.metric_value("subject_height_m")),
+            number_text(first.metric("subject_mass_kg"), "%"), number_text(first.metric("subject_height_m")),
         ))  # fmt: skip
     heads = ("group", "conditions", "#trials", "#analysed", "#cycles", "#mass (kg)", "#height (m)")
     return make_table(("subject", *(["site"] if several_sites else []), *heads), rows)
@@ -219,7 +219,7 @@ def _quality_columns() -> list[tuple[str, str]]:
 def _quality_cells(trial: Trial) -> list[str]:
     cells = []
     for _, name in _quality_columns():
-        value = trial.metric_value(name)
+        value = trial.metric(name)
         if not np.isfinite(value):
             cells.append(MISSING)
         elif name.startswith(("contacts", "cycles", "kinetic")):
