@@ -281,11 +281,9 @@ class Recording:
 
     def select_frames(self, first: int, stop: int) -> Recording:
         """Return the frames from `first` (0-based) to before `stop`: motion, plates, events and model outputs."""
-        form = next(
-            form for form in (self.motion.markers, self.motion.poses, self.motion.coordinates) if form is not None
-        )
-        rate_hz = form.rate_hz
-        start_s, last_s = first / rate_hz, (stop - 1 - first) / rate_hz
+        forms = (self.motion.markers, self.motion.poses, self.motion.coordinates)
+        rate_hz = next(form.rate_hz for form in forms if form is not None)
+        start_s, stop_s, last_s = first / rate_hz, stop / rate_hz, (stop - 1 - first) / rate_hz
         shifted = [replace(event, time_s=event.time_s - start_s) for event in self.events]
         return replace(
             self,
@@ -297,9 +295,7 @@ class Recording:
             },
             first_frame=self.first_frame + first,
             start_s=self.start_s + start_s,
-            read_analog=None
-            if self.read_analog is None
-            else lambda: self.analog.select_interval(start_s, stop / rate_hz),
+            read_analog=self.read_analog and (lambda: self.analog.select_interval(start_s, stop_s)),
         )
 
     def __repr__(self) -> str:

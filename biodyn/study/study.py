@@ -47,7 +47,7 @@ from biodyn.study.running.task import (
     read_owner,
     require_output_folder,
 )
-from biodyn.study.running.task_execution import OnOutcome, run_locally, run_on_cluster
+from biodyn.study.running.task_execution import OnOutcome, ignore_arguments, run_locally, run_on_cluster
 from biodyn.study.trial_record import TRIAL_RECORD_NAME
 from biodyn.trial.trial_files import with_calibrated_plates
 
@@ -111,9 +111,9 @@ def progress_callbacks(
     progress: Callable[[str], None] | None, total: int, on_outcome: Callable[[Outcome], None] | None
 ) -> tuple[Callable[[Outcome], None], Callable[[str], None]]:
     """Return callbacks `on_outcome` and `say` that report steps and counts of `total` trials to `progress`."""
-    on_outcome = on_outcome or _ignore_message
+    on_outcome = on_outcome or ignore_arguments
     if progress is None:
-        return on_outcome, _ignore_message
+        return on_outcome, ignore_arguments
     say, count = progress, Progress(total)
 
     def report_outcome(outcome: Outcome) -> None:
@@ -232,10 +232,6 @@ def remove_unfinished_on_error(folder: Path) -> Iterator[None]:
 Say = Callable[[str], None]
 
 
-def _ignore_message(_: object) -> None:
-    """Accept a message and do nothing; default of optional callbacks."""
-
-
 @dataclass(frozen=True)
 class Study:
     """A study: its definition (study.toml, or defaults) and its plan of trials.
@@ -313,7 +309,7 @@ class Study:
 
         Raises StudyError if nothing can be run (no trials, or the folder is used by another study or run).
         """
-        folder, say = Path(out).resolve(), say or _ignore_message
+        folder, say = Path(out).resolve(), say or ignore_arguments
         if not self.plan.trials:
             raise no_walk_error(self.plan)
         self._require_possible_names()
@@ -325,7 +321,7 @@ class Study:
                 chosen = [trial for trial in self.plan.trials if only is None or trial.path in only]
                 running, program = self.definition.running, program_version()
                 limits, root = Limits(running.time_limit_s, running.memory_limit_mb), self.plan.root.resolve()
-                reports, on_outcome = self.definition.output.reports, on_outcome or _ignore_message
+                reports, on_outcome = self.definition.output.reports, on_outcome or ignore_arguments
                 tasks = [Task(trial, root, folder, program, limits, retry_failed, reports) for trial in chosen]
                 if scheduler is not None:
                     run_on_cluster(tasks, scheduler, limits, on_outcome, say)
@@ -347,7 +343,7 @@ class Study:
         from biodyn.study.group import analyse_study
         from biodyn.study.report import write_study_report
 
-        folder, say = Path(out), say or _ignore_message
+        folder, say = Path(out), say or ignore_arguments
         say("collecting")
         collected = collect_results(self.plan, folder, include_failed=self.definition.analysis.include_failed)
         say("group results")
