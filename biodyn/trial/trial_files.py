@@ -266,7 +266,7 @@ def _recording_or_raise(result: Recording | InputFileError) -> Recording:
 
 
 def choose_poses_or_markers(recording: Recording, use: PoseUse, static: str | Path | None = None) -> Recording:
-    """Select poses (`Recording.on_poses`) or markers for the analysis of a recording, with findings about the choice.
+    """Select poses (`Recording.uses_poses`) or markers for the analysis of a recording, with findings about the choice.
 
     Raises InputFileError if requested poses cannot be used, or if markers are requested but missing.
     """
