@@ -117,9 +117,9 @@ def _sweep_memory(tree: Tree) -> dynamics_derivatives.SweepMemory:
         inertia=fields(36 * n),
         B=fields(36 * n),
         s=fields(6 * nv),
-        rate=fields(6 * nv),
-        carried=fields(6 * nv),
-        twice=fields(6 * nv),
+        s_dot=fields(6 * nv),
+        psi_dot=fields(6 * nv),
+        psi_ddot=fields(6 * nv),
         origin=fields(3),
         q=fields(nv + n),  # a joint has at most one more coordinate than speeds
         qd=fields(nv),

@@ -153,8 +153,8 @@ def allocate_fit_memory(tree: Tree, nq: int, markers: int) -> FitMemory:
         factors=np.zeros(nv * stride),
         diagonal=np.zeros(nv),
         scale=np.zeros(nv),
-        drive=np.zeros(nv),
-        pull=np.zeros(nv),
+        force=np.zeros(nv),
+        prior_difference=np.zeros(nv),
         right=np.zeros(nv),
         step=np.zeros(nv),
         pinned=np.zeros(nv, dtype=np.bool_),
@@ -262,7 +262,7 @@ def inverse_kinematics(
     """
     body, places, recorded, shares = checked_markers(mb, marker_body, p_BM, p_WM, weights)
     low, high = _checked_limits(mb, lower, upper)
-    pulls, prior = _checked_priors(mb, prior_weights, q_prior, len(recorded))
+    target_weights, prior = _checked_priors(mb, prior_weights, q_prior, len(recorded))
     start = mb.neutral_q() if q0 is None else checked_array(q0, (mb.nq,), "q0").copy()
     seen = all_finite(recorded) & (shares > 0)
     usable = np.flatnonzero(seen.sum(axis=1) >= MIN_MARKERS)
@@ -277,7 +277,7 @@ def inverse_kinematics(
         weights=shares,
         lower=low,
         upper=high,
-        prior_weights=pulls,
+        prior_weights=target_weights,
         q_prior=prior,
         q_near=np.zeros((0, mb.nq)) if q_near is None else checked_array(q_near, (len(recorded), mb.nq), "q_near"),
     )

@@ -321,7 +321,7 @@ def evaluation_memory(laws: CouplingFunctions) -> EvaluatedFunctions:
         slope=np.zeros(sources),
         curve=np.zeros(sources),
         gradient=np.zeros(len(laws.column)),
-        pull=np.zeros(count),
+        adjoint=np.zeros(count),
     )
 
 
