@@ -64,7 +64,7 @@ class EvaluatedFunctions(NamedTuple):
     slope: FloatArray  # (S,) derivative of a value by its source
     curve: FloatArray  # (S,) second derivative by the same source
     gradient: FloatArray  # (E,)
-    adjoint: FloatArray  # (N,) derivative of the cost by each value
+    adjoint: FloatArray  # (N,) generalised force of each value, by reverse differentiation
 
 
 @part
