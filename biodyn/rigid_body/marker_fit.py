@@ -249,10 +249,10 @@ def inverse_kinematics(
         q_near: (T, nq) initial guess of each frame from an earlier fit; NaN rows are ignored.
 
     Every frame starts from the previous frame, and the root is realigned with its markers if it has rotated while it was not
-    visible. If the posture of the first frame is far from q0, it can converge to a wrong minimum (e.g. an elbow bent backwards
-    with the upper arm rotated), followed by many other frames. Therefore, if a coordinate is at its limit in some frame, the
-    first frame is also computed backwards from the frame that is most similar to q0. The result that fits all frames better and
-    is less often at a limit is used.
+    visible. If the posture of the first frame is far from q0, the fit can converge to a wrong minimum (e.g. an elbow bent
+    backwards with the upper arm rotated) in this and many following frames. Therefore, if a coordinate is at its limit in some
+    frame, the first frame is also computed backwards from the frame that is most similar to q0. The result that fits all
+    frames better and is less often at a limit is used.
 
     The algorithm is Newton's method with exact curvature, damped if a step fails, with an active set for limits. Coordinates
     that no visible marker determines keep their values; such frames are UNDETERMINED. Angles without limits are continuous from

@@ -92,7 +92,7 @@ class _PngPen:
             if style.upright:
                 _write_upright(picture, x, y, words, style.hue, font)
             else:
-                pen.write_text((x, y), words, fill=style.hue, font=font, anchor=_ANCHORS[style.anchor])
+                pen.text((x, y), words, fill=style.hue, font=font, anchor=_ANCHORS[style.anchor])
         stream = io.BytesIO()
         picture.save(stream, format="PNG", compress_level=1, dpi=(self.dpi, self.dpi))
         return stream.getvalue()

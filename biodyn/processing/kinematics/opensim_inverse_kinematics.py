@@ -183,7 +183,7 @@ def _coordinate_limits(free: Sequence[Coordinate], time_s: FloatArray) -> tuple[
         if coordinate.locked or coordinate.prescribed:
             given[k] = True
             function = coordinate.prescription if coordinate.prescribed else None
-            lower[:, k] = coordinate.default if function is None else function.at(time_s[None])[0]
+            lower[:, k] = coordinate.default if function is None else function.evaluate(time_s[None])[0]
             upper[:, k] = lower[:, k]
         elif coordinate.clamped and coordinate.lower <= coordinate.upper:
             lower[:, k], upper[:, k] = coordinate.lower, coordinate.upper

@@ -54,7 +54,7 @@ class CoupledMultibody:
         """Return the joint coordinates z (T, nz), rad or m, for the top-layer coordinates q (T, nq)."""
         z = checked_array(q, (None, self.nq), "q")
         for layer in self.layers:
-            z = layer.at(z).z
+            z = layer.evaluate(z).z
         return z
 
     def motion(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -93,7 +93,7 @@ class CoupledMultibody:
         z = checked_array(q, (None, self.nq), "q")
         G: FloatArray | None = None
         for layer in self.layers:
-            evaluated = layer.at(z)
+            evaluated = layer.evaluate(z)
             z, below = evaluated.z, evaluated.jacobian()
             G = below if G is None else below @ G
         M = mass_matrix(self.multibody, z)
@@ -139,7 +139,7 @@ class CoupledMultibody:
     ) -> tuple[FloatArray, FloatArray, FloatArray, list[CoordinateMapValues]]:
         evaluated = []
         for layer in self.layers:
-            at = layer.at(q, v)
+            at = layer.evaluate(q, v)
             q, v, vdot = at.z, at.map_speeds(v), at.map_speeds(vdot) + at.bias
             evaluated.append(at)
         return q, v, vdot, evaluated

@@ -116,7 +116,7 @@ class OpenSimModel:
     def apply_couplings(self, q: FloatArray) -> FloatArray:
         """Return q (T, n) with the coupled coordinates computed from the others."""
         names, free = [entry.name for entry in self.coordinates], self._free_names()
-        return self._coupling_map().at(q[:, [names.index(name) for name in free]]).z if self.couplings else q
+        return self._coupling_map().evaluate(q[:, [names.index(name) for name in free]]).z if self.couplings else q
 
     def independent_coordinates(self) -> tuple[tuple[str, ...], CoupledMultibody]:
         """Return the names of the independent coordinates, and the multibody driven by these coordinates alone."""
