@@ -65,7 +65,7 @@ class MatchedStep:
 
     @cached_property
     def axes(self) -> FloatArray:
-        """Rows: forward and lateral unit vectors of the footprint, horizontal (2, 3)."""
+        """Horizontal unit vectors of the footprint (2, 3): forward and lateral."""
         forward = (self.toe - self.heel) * (1.0, 0.0, 1.0)
         forward = forward / np.linalg.norm(forward)
         right = cross(forward, (0.0, 1.0, 0.0))

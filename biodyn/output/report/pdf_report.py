@@ -408,7 +408,7 @@ class PdfWriter:
         if len(rows) > self.most:
             self.write_paragraph(f"{len(rows) - self.most} more rows: see report.html.", bold=True)
 
-    def curves(
+    def draw_curve_grid(
         self, title: str, known: Collection[str], describe: Callable[[str], Described], keys: Sequence[Key], below: str
     ) -> None:
         """Set the standard grid with its legend on a landscape page; `below`: explanation of the curves."""
