@@ -136,8 +136,7 @@ def run(
     scale_setup: Annotated[
         Path | None,
         typer.Option(
-            help="OpenSim ScaleTool set-up with which --model is scaled first. Without it, --static scales the model by "
-            "the markers of the static trial.",
+            help="OpenSim ScaleTool set-up to scale --model first. Without it, --static scales by its markers.",
             metavar="SETUP.xml",
         ),
     ] = None,

@@ -257,19 +257,18 @@ def _add_prior_terms(tree, problem, j, A, stride, work):
 @part
 def add_prior_to_equations(tree, problem, work):
     """Add the prior terms to Hessian, diagonal and generalised force (Gauss-Newton)."""
-    q, c, prior_difference = work.q, problem.prior_weights, work.prior_difference
+    q, c, d = work.q, problem.prior_weights, work.prior_difference
     stride = work.hessian.shape[0] // work.force.shape[0]
     for i in range(tree.parent.shape[0]):
         kind, a, b = tree.kind[i], tree.idx_q[i], tree.idx_v[i]
         if kind == SPHERICAL or kind == FREE:
-            d = (prior_difference[b], prior_difference[b + 1], prior_difference[b + 2])
-            _add_prior_terms(tree, problem, b, inverse_left_jacobian(d), stride, work)
+            _add_prior_terms(tree, problem, b, inverse_left_jacobian((d[b], d[b + 1], d[b + 2])), stride, work)
             if kind == FREE:
                 R = quaternion_to_matrix(q[a + 3], q[a + 4], q[a + 5], q[a + 6])
                 _add_prior_terms(tree, problem, b + 3, R, stride, work)
         elif tree.nv[i] == 1:
             work.hessian[b * stride + tree.dof_depth[b]] += c[b]
-            work.force[b] += c[b] * prior_difference[b]
+            work.force[b] += c[b] * d[b]
     for j in range(work.force.shape[0]):
         work.diagonal[j] = work.hessian[j * stride + tree.dof_depth[j]]
 

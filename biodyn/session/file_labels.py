@@ -213,21 +213,19 @@ def _words_without_condition(people: Sequence[Subject]) -> dict[SubjectAssignmen
     only if the static trial of the person also has it.
     """
     words = {p: {t.text.casefold() for t in p.stem_tokens()} for person in people for p in person.members}
-    words_by_site: dict[tuple[str, ...], list[set[str]]] = defaultdict(list)
-    walk_words_by_site: dict[tuple[str, ...], list[set[str]]] = defaultdict(list)
+    site_words: dict[tuple[str, ...], list[set[str]]] = defaultdict(list)
+    site_walk_words: dict[tuple[str, ...], list[set[str]]] = defaultdict(list)
     users: dict[str, set[int]] = defaultdict(set)
     for number, person in enumerate(people):
         for p in person.members:
             if p.file.twin is None:
-                words_by_site[p.site].append(words[p])
+                site_words[p.site].append(words[p])
             if not looks_static(p.file):
-                walk_words_by_site[p.site].append(words[p])
+                site_walk_words[p.site].append(words[p])
             for word in words[p]:
                 users[word].add(number)
-    words_of_all_walks = {site: set.intersection(*file_words) for site, file_words in walk_words_by_site.items()}
-    uses = defaultdict(
-        Counter[str], {site: Counter(w for file in files for w in file) for site, files in words_by_site.items()}
-    )
+    common_words = {site: set.intersection(*file_words) for site, file_words in site_walk_words.items()}
+    uses = defaultdict(Counter[str], {site: Counter(w for f in files for w in f) for site, files in site_words.items()})
     idle: dict[SubjectAssignment, frozenset[str]] = {}
     for person in people:
         of_person = set.intersection(*(words[p] for p in person.members))
@@ -237,9 +235,7 @@ def _words_without_condition(people: Sequence[Subject]) -> dict[SubjectAssignmen
             plain = {t.text.casefold() for t in p.stem_tokens() if t.kind not in ("code", "subject")}
             lone = {t.text.casefold() for t in p.stem_tokens() if _states_no_condition(t, uses[p.site])}
             idle[p] = frozenset(
-                (only_here if has_static else only_here & plain)
-                | (words_of_all_walks.get(p.site, set()) & plain)
-                | lone
+                (only_here if has_static else only_here & plain) | (common_words.get(p.site, set()) & plain) | lone
             )
     return idle
 

@@ -305,16 +305,14 @@ def iterate_candidates(
     wrenches = {n: plate.wrench for n, plate in enumerate(evidence.plates)}
     places = {n: plate.corners.mean(axis=0) * (1.0, 0.0, 1.0) for n, plate in enumerate(evidence.plates)}
 
-    def shift_changes(shift_of: Callable[[FloatArray], FloatArray]) -> tuple[Wrenches, None]:
+    def shifts(shift_of: Callable[[FloatArray], FloatArray]) -> tuple[Wrenches, None]:
         return {n: shifted_wrench(wrench, shift_of(places[n])) for n, wrench in wrenches.items()}, None
 
     if len(plates) > 1:
         # An error of the origin is frequent, and the constants of the person limit how much of it shows.
-        yield Candidate(
-            "plate-moved", None, (shift_changes(lambda _: _X), shift_changes(lambda _: _Z)), -4.0, 0.02, kind="plates"
-        )
-        yield Candidate("plate-moved", None, (shift_changes(lambda p: p),), 8.0, 0.03, kind="scale")
-        yield Candidate("plate-moved", None, (shift_changes(lambda p: cross(_UP, p)),), 8.0, 0.035, kind="turn")
+        yield Candidate("plate-moved", None, (shifts(lambda _: _X), shifts(lambda _: _Z)), -4.0, 0.02, kind="plates")
+        yield Candidate("plate-moved", None, (shifts(lambda p: p),), 8.0, 0.03, kind="scale")
+        yield Candidate("plate-moved", None, (shifts(lambda p: cross(_UP, p)),), 8.0, 0.035, kind="turn")
     for side in SIDES:
         axes = [step.axes for step in evidence.steps if step.side == side and step.plate in plates]
         if axes:
@@ -331,8 +329,7 @@ def iterate_candidates(
     yield Candidate("frame-rate-doubtful", None, (({}, inertia),), 6.0, 0.13, kind="rate")
     delays_s = np.linspace(-0.06, 0.06, 25)
     units = tuple(
-        ({n: delay_change(wrench, late_s * evidence.rate_hz) for n, wrench in wrenches.items()}, None)
-        for late_s in delays_s
+        ({n: delay_change(wrench, s * evidence.rate_hz) for n, wrench in wrenches.items()}, None) for s in delays_s
     )
     yield Candidate("time-offset", None, units, 3.0, 0.0, kind="delay", path=(delays_s, np.eye(len(delays_s))))
 

@@ -88,7 +88,7 @@ class PlotBox:
         return self.top + self.height
 
     @property
-    def tick_label_top(self) -> float:
+    def tick_top(self) -> float:
         """Upper edge of the tick labels of x."""
         return self.bottom + Spacing.STRIP * len(self.panel.strips)
 
@@ -96,7 +96,7 @@ class PlotBox:
     def axis_label_baseline(self) -> float:
         """Baseline of the axis label of x."""
         lines = max((words.count("\n") + 1 for _, words in self.xticks), default=0)
-        return self.tick_label_top + 3.0 + Spacing.TICK_LINE * lines + Spacing.LABEL
+        return self.tick_top + 3.0 + Spacing.TICK_LINE * lines + Spacing.LABEL
 
     @property
     def is_clipped(self) -> bool:
@@ -413,7 +413,7 @@ class Pen(Protocol):
     def draw_dots(self, points: FloatArray, diameter: float, name: str) -> None:
         """Draw dots."""
 
-    def write_text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
+    def write(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
         """Write text."""
 
 
@@ -428,21 +428,19 @@ def draw_figure(pen: Pen, placed: Layout) -> None:
 def draw_panel(pen: Pen, place: PlotBox) -> None:
     """Draw a panel with title, corner text, plot and axis labels."""
     panel = place.panel
-    pen.write_text(place.left, place.top - place.title_above, panel.title, HEADING._replace(size=place.title_size))
-    pen.write_text(place.right, place.top - place.corner_above, panel.corner, ENDING)
+    pen.write(place.left, place.top - place.title_above, panel.title, HEADING._replace(size=place.title_size))
+    pen.write(place.right, place.top - place.corner_above, panel.corner, ENDING)
     draw_plot(pen, place)
     y_label = TextStyle(place.label_size, anchor="middle", upright=True)
-    pen.write_text(place.left - 48.0, place.top + place.height / 2, panel.y.label, y_label)
-    pen.write_text(
-        place.left + place.width / 2, place.axis_label_baseline, panel.x.label, TextStyle(TEXT, anchor="middle")
-    )
+    pen.write(place.left - 48.0, place.top + place.height / 2, panel.y.label, y_label)
+    pen.write(place.left + place.width / 2, place.axis_label_baseline, panel.x.label, TextStyle(TEXT, anchor="middle"))
 
 
 def draw_small_panel(pen: Pen, panel: Panel) -> None:
     """Draw a single panel of a grid: title, unit and directions above the plot."""
     place = small_panel_box(panel)
-    pen.write_text(2.0, 11.5, panel.title, HEADING._replace(size=place.title_size))
-    pen.write_text(2.0, 23.0, panel.y.label, TextStyle(place.label_size))
+    pen.write(2.0, 11.5, panel.title, HEADING._replace(size=place.title_size))
+    pen.write(2.0, 23.0, panel.y.label, TextStyle(place.label_size))
     draw_plot(pen, place)
 
 
@@ -461,23 +459,21 @@ def draw_plot(pen: Pen, place: PlotBox) -> None:
     for number, strip in enumerate(panel.strips):
         _draw_strip(pen, strip, place, place.strip_top(number))
     middle = place.left + place.width / 2
-    pen.write_text(middle, place.top + place.height / 2, panel.note, TextStyle(TEXT, anchor="middle", italic=True))
+    pen.write(middle, place.top + place.height / 2, panel.note, TextStyle(TEXT, anchor="middle", italic=True))
     for value, words in place.yticks:
-        pen.write_text(place.left - TICK_GAP, float(place.y_pixels(value)) + ENDING.baseline, words, ENDING)
+        pen.write(place.left - TICK_GAP, float(place.y_pixels(value)) + ENDING.baseline, words, ENDING)
     for value, words in place.xticks:
         for number, line in enumerate(words.split("\n")):
-            pen.write_text(
-                float(place.x_pixels(value)), place.tick_label_top + 14.5 + Spacing.TICK_LINE * number, line, CENTRED
-            )
+            pen.write(float(place.x_pixels(value)), place.tick_top + 14.5 + Spacing.TICK_LINE * number, line, CENTRED)
 
 
 def draw_key_row(pen: Pen, row: KeyRow) -> None:
     """Draw a line of a legend."""
     base = row.y + PLAIN.baseline
-    pen.write_text(row.title_left, base, row.title, HEADING)
+    pen.write(row.title_left, base, row.title, HEADING)
     for key, x in row.keys:
         draw_sample(pen, key, x, row.y)
-        pen.write_text(x + SAMPLE + Spacing.AFTER_SAMPLE, base, key.words, PLAIN)
+        pen.write(x + SAMPLE + Spacing.AFTER_SAMPLE, base, key.words, PLAIN)
 
 
 def draw_sample(pen: Pen, key: Key, x: float, y: float) -> None:
@@ -550,7 +546,7 @@ def _draw_layer(pen: Pen, layer: Layer, place: PlotBox) -> None:
                 pen.stroke([_line_across(place, layer.at, layer.along)], stroke)
         case Text():
             at = float(place.x_pixels(layer.x)), float(place.y_pixels(layer.y))
-            pen.write_text(*at, layer.words, TextStyle(hue=color(layer.color), anchor=layer.anchor))
+            pen.write(*at, layer.words, TextStyle(hue=color(layer.color), anchor=layer.anchor))
         case Shade():
             pass  # behind the grid
 
@@ -576,7 +572,7 @@ def _draw_bars(pen: Pen, bars: Bars, place: PlotBox) -> None:
 
 def _draw_strip(pen: Pen, strip: Strip, place: PlotBox, top: float) -> None:
     pen.fill([_box_path(place.left, top, place.width, STRIP_HEIGHT)], "grid")
-    pen.write_text(place.left - TICK_GAP, top + 0.5 * STRIP_HEIGHT + ENDING.baseline, strip.label, ENDING)
+    pen.write(place.left - TICK_GAP, top + 0.5 * STRIP_HEIGHT + ENDING.baseline, strip.label, ENDING)
     for span in strip.spans:
         x, width = place.strip_span(span)
         pen.fill([_box_path(x, top, width, STRIP_HEIGHT)], span.color or strip.color, title=span.words)

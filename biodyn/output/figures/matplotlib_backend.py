@@ -131,7 +131,7 @@ def _format_axes(ax: Axes, place: PlotBox) -> None:
         ax.spines[side].set_color(AXIS)
         ax.spines[side].set_linewidth(_pixels_to_points(0.8))
     for tick in ax.xaxis.get_major_ticks() if panel.strips else ():
-        tick.label1.set_y(-(place.tick_label_top - place.bottom) / place.height)
+        tick.label1.set_y(-(place.tick_top - place.bottom) / place.height)
     above = 1.0 + place.title_above / place.height
     ax.set_title(
         panel.title,

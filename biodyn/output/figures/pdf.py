@@ -81,7 +81,7 @@ class _PdfPen:
             for x, y in self._page_points(points):
                 self.pages.circle(x, y, 0.5 * self.scale * diameter, style="F")
 
-    def write_text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
+    def write(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
         if not words:
             return
         pages, shown = self.pages, displayable_text(words)

@@ -75,7 +75,7 @@ class _PngPen:
             gc, Path.unit_circle(), size, Path(self._pixels(points)), IdentityTransform(), _rgb_colour(name)
         )
 
-    def write_text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
+    def write(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
         if words:
             self.texts.append((self.scale * x, self.scale * y, words, style))
 

@@ -177,7 +177,7 @@ class _SvgPen:
         radius = f'r="{_svg_units(diameter / 2)}" fill="{color(name)}"'
         self.parts += [f'<circle cx="{_svg_units(x)}" cy="{_svg_units(y)}" {radius}/>' for x, y in points.tolist()]
 
-    def write_text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
+    def write(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
         if not words:
             return
         at = (

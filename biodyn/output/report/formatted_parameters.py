@@ -87,7 +87,7 @@ _DIMENSIONLESS = "1"
 
 
 @dataclass(frozen=True)
-class NormComparisonRow:
+class NormRow:
     """A parameter of both sides (NaN if unknown), with its norm and the name of the group (`source`), if any."""
 
     title: str
@@ -124,9 +124,7 @@ class NormComparisonRow:
         return "" if self.unit == _DIMENSIONLESS else unit_label(self.unit)
 
 
-def norm_comparison_rows(
-    strides: Strides, curves: Curves, person: NormCovariates, norms: Sequence[Norms]
-) -> list[NormComparisonRow]:
+def norm_rows(strides: Strides, curves: Curves, person: NormCovariates, norms: Sequence[Norms]) -> list[NormRow]:
     """Return the rows of all parameters with a norm, then those of the other dimensionless parameters of the stride."""
     parameters = {side: {**values, **dimensionless_parameters(values, person)} for side, values in strides.items()}
     titles = {name: f"{title}, dimensionless" for name, (title, *_) in DIMENSIONLESS.items()}
@@ -141,11 +139,11 @@ def norm_comparison_rows(
         if not any(np.isfinite(value) for value in values.values()):
             continue
         if group is None or scalar is None:
-            rows.append(NormComparisonRow(titles.get(name) or parameter_label(name)[0], _DIMENSIONLESS, values))
+            rows.append(NormRow(titles.get(name) or parameter_label(name)[0], _DIMENSIONLESS, values))
             continue
         title = scalar.title if scalar.variable else titles.get(name) or parameter_label(name)[0]
         z: dict[str, float] = {side: (value - scalar.mean) / scalar.sd for side, value in values.items()}
-        rows.append(NormComparisonRow(title, scalar.unit, values, scalar, group.short, z))
+        rows.append(NormRow(title, scalar.unit, values, scalar, group.short, z))
     return sorted(rows, key=lambda row: row.norm is None)
 
 

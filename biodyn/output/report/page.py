@@ -197,8 +197,8 @@ class Sections(Registry[Reportlet[Of]], Generic[Of]):
         for _, template, _ in self.values():
             _compile_template(template, self._templates)
 
-    def render(self, page: Of, only: Collection[str] | None = None) -> list[Section]:
-        """Render the sections of a page in order; with `only`, those with these names."""
+    def fill(self, page: Of, only: Collection[str] | None = None) -> list[Section]:
+        """Return the filled sections of a page in order; with `only`, those with these names."""
         reportlets = [reportlet for name, reportlet in self.items() if only is None or name in only]
         return [section for reportlet in reportlets for section in self._render_reportlet(reportlet, page)]
 

@@ -334,7 +334,7 @@ def _person_svg(person: Mapping[str, Any], dots: bool, named: bool) -> tuple[flo
     ]
     for foot in person["forces"]:
         cop, force_kn = _decode_positions(foot["place"], 1)[row, 0], _decode_positions(foot["force"], 1)[row, 0]
-        parts += camera.line_svg(cop, cop + force_kn, foot["color"], 3.0)  # 1 m per kN
+        parts += camera.draw(cop, cop + force_kn, foot["color"], 3.0)  # 1 m per kN
     if named:
         parts.append(f'<text x="12" y="24" font-size="16" fill="{INK}">{escape(person["name"])}</text>')
     return float(person["times"][row]), "".join(parts)
@@ -365,7 +365,7 @@ class _Camera:
             return np.full(3, np.nan)
         return np.array([_WIDTH / 2 + self.lens * x / far, _HEIGHT / 2 - self.lens * y / far, far])
 
-    def line_svg(self, a: FloatArray, b: FloatArray, color: str, width: float, more: str = "") -> list[str]:
+    def draw(self, a: FloatArray, b: FloatArray, color: str, width: float, more: str = "") -> list[str]:
         """Return a line between two points; empty if one is not visible."""
         p, q = self.project(a), self.project(b)
         if not (np.isfinite(p).all() and np.isfinite(q).all()):
@@ -395,14 +395,11 @@ def _draw_body(scene: Mapping[str, Any], points: FloatArray, camera: _Camera) ->
         if np.isfinite(far):
             width = 2.0 * 0.001 * radius_mm * camera.lens / far
             strokes.append(
-                (
-                    far,
-                    camera.line_svg(points[start], points[end], "#d6c4b4", width, f' opacity="{0.2 if pale else 0.7}"'),
-                )
+                (far, camera.draw(points[start], points[end], "#d6c4b4", width, f' opacity="{0.2 if pale else 0.7}"'))
             )
     parts = [part for _, drawn in sorted(strokes, key=lambda stroke: -stroke[0]) for part in drawn]
     for start, end, pale in scene["bones"]:
-        parts += camera.line_svg(points[start], points[end], AXIS if pale else "#3d4852", 2.5)
+        parts += camera.draw(points[start], points[end], AXIS if pale else "#3d4852", 2.5)
         parts += _draw_dot(camera, points[start], 3.0, AXIS if pale else INK)
     return parts
 
@@ -415,9 +412,7 @@ def _draw_markers(scene: Mapping[str, Any], row: int, camera: _Camera) -> list[s
     positions = _decode_positions(markers["measured"], count)[row]
     colors = markers.get("colors") or ["#0b6e4f"] * count
     parts = [
-        part
-        for a, b in markers.get("links") or ()
-        for part in camera.line_svg(positions[a], positions[b], "#8a949e", 1.2)
+        part for a, b in markers.get("links") or () for part in camera.draw(positions[a], positions[b], "#8a949e", 1.2)
     ]
     return parts + [
         dot

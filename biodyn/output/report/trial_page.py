@@ -113,7 +113,7 @@ def render_trial_report(view: TrialView, figures: Mapping[str, Markup]) -> str:
         program=record["versions"]["biodyn"],
         foot=_FOOT,
     )
-    return str(apply_side_colors(render_page(frame, SECTIONS.render(page)), report_setting(record, "colors")))
+    return str(apply_side_colors(render_page(frame, SECTIONS.fill(page)), report_setting(record, "colors")))
 
 
 def head_facts(page: TrialPage) -> list[Fact]:

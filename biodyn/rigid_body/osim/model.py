@@ -92,7 +92,7 @@ class OpenSimModel:
         coupled: the tree of bodies and its layer; q (T, n) is in the order of `coordinates`. Speeds are rates of q, except for
             ball and free joints, whose three rotational speeds are the angular velocity in parent axes.
         couplings: coordinates that depend on others by a constraint. Inverse dynamics of `coupled` ignores them, as in OpenSim;
-            `independent()` includes them.
+            `independent_coordinates()` includes them.
         notes: findings about unused elements of the file and their effect.
     """
 

@@ -119,7 +119,7 @@ def render_study_page(page: StudyPage) -> str:
     """Return the page of the whole study as HTML."""
     name, line = page.source.record["name"], outcome_sentence(page.source.trials)
     return _render_frame(
-        page.source, f"{name} – study report", name, line, study_facts(page), STUDY_SECTIONS.render(page)
+        page.source, f"{name} – study report", name, line, study_facts(page), STUDY_SECTIONS.fill(page)
     )
 
 
@@ -207,7 +207,7 @@ SUBJECT_SECTIONS: Sections[SubjectPage] = Sections("biodyn.study.report.sections
 def render_subject_page(page: SubjectPage) -> str:
     """Return the page of a subject as HTML."""
     title = f"{page.subject} – {page.source.record['name']}"
-    return _render_frame(page.source, title, page.subject, "", trial_facts(page.trials), SUBJECT_SECTIONS.render(page))
+    return _render_frame(page.source, title, page.subject, "", trial_facts(page.trials), SUBJECT_SECTIONS.fill(page))
 
 
 def trial_facts(trials: Sequence[Trial]) -> list[Fact]:
@@ -235,10 +235,7 @@ _OF_STUDY = ("warnings", "repeatability", "left-out", "methods", "files")
 
 def render_session_page(page: StudyPage, person: SubjectPage) -> str:
     """Return the page of a session as HTML."""
-    name, sections = (
-        page.source.record["name"],
-        [*SUBJECT_SECTIONS.render(person), *STUDY_SECTIONS.render(page, _OF_STUDY)],
-    )
+    name, sections = page.source.record["name"], [*SUBJECT_SECTIONS.fill(person), *STUDY_SECTIONS.fill(page, _OF_STUDY)]
     head = session_facts(page, person)
     return _render_frame(page.source, f"{name} – session report", name, session_outcome(person), head, sections)
 

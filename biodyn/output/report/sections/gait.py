@@ -11,10 +11,10 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.library.toml_files import load_table
 from biodyn.output.figures.style import SIDE_COLORS, report_setting
 from biodyn.output.report.formatted_parameters import (
-    NormComparisonRow,
+    NormRow,
     evidence_text,
     format_decimal,
-    norm_comparison_rows,
+    norm_rows,
     parameter_label,
 )
 from biodyn.output.report.page import Data
@@ -124,7 +124,7 @@ def norms_section(page: TrialPage) -> Data:
     }
 
 
-def compare_with_norms(page: TrialPage) -> list[NormComparisonRow]:
+def compare_with_norms(page: TrialPage) -> list[NormRow]:
     """Return the parameters with a norm and the dimensionless parameters of the stride; empty if the subject did not walk."""
     view = page.view
     if not view.is_walking or not np.isfinite(view.speed_m_s):
@@ -135,7 +135,7 @@ def compare_with_norms(page: TrialPage) -> list[NormComparisonRow]:
         for side, cycles in ((side, strides[strides["side"].astype(str) == side]) for side in SIDES)
     }
     curves = {name: {side: cycles.mean for side, cycles in sides.items()} for name, sides in page.curves.items()}
-    return norm_comparison_rows(means, curves, read_covariates(page.record, view.speed_m_s), view.norms)
+    return norm_rows(means, curves, read_covariates(page.record, view.speed_m_s), view.norms)
 
 
 @SECTIONS.section(

@@ -17,7 +17,7 @@ from biodyn.output.figures.curves import unit_label
 from biodyn.output.figures.description import Figure, Key
 from biodyn.output.figures.svg import Described, further_panels_grid, render_svg, standard_grid, standard_page_variables
 from biodyn.output.report.comparison_page import MeanCurve, cursor_data
-from biodyn.output.report.formatted_parameters import norm_comparison_rows
+from biodyn.output.report.formatted_parameters import norm_rows
 from biodyn.output.report.page import Data, load_resource, script_json
 from biodyn.output.report.scene import SCENE_TEMPLATE
 from biodyn.output.store.result_reader import OLD_TRIAL_STATUS
@@ -322,7 +322,7 @@ def norm_comparisons(page: SubjectPage) -> list[dict[str, Any]]:
         activity = _condition_activity(page, key[0], key[1]) or page.norm_covariates.activity
         covariates = replace(page.norm_covariates, speed_m_s=float(np.mean(speeds)), activity=activity)
         choice = choose_norms(page.norm_setting, covariates)
-        numbers = norm_comparison_rows(strides, curves, covariates, choice.norms)
+        numbers = norm_rows(strides, curves, covariates, choice.norms)
         cells = [(n.title, n.unit_text, n.text("r"), n.text("l"), n.norm_text, n.source) for n in numbers]
         parts.append(
             {
