@@ -118,9 +118,8 @@ STUDY_SECTIONS: Sections[StudyPage] = Sections("biodyn.study.report.sections", (
 def render_study_page(page: StudyPage) -> str:
     """Return the page of the whole study as HTML."""
     name, line = page.source.record["name"], outcome_sentence(page.source.trials)
-    return _render_frame(
-        page.source, f"{name} – study report", name, line, study_facts(page), STUDY_SECTIONS.fill(page)
-    )
+    facts, sections = study_facts(page), STUDY_SECTIONS.fill(page)
+    return _render_frame(page.source, f"{name} – study report", name, line, facts, sections)
 
 
 def _render_frame(
