@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -39,8 +39,8 @@ def define_program_options(
 
 
 _NAMES = "run session study check plates compare replay report export unpack models demo open"
-_FUNCTIONS = [run, analyse_session, analyse_study, check, find_plate_errors, compare, replay, regenerate_report, export]
-_FUNCTIONS += [unpack, list_models, run_demo, open_page]
+_FUNCTIONS: list[Any] = [run, analyse_session, analyse_study, check, find_plate_errors, compare, replay]
+_FUNCTIONS += [regenerate_report, export, unpack, list_models, run_demo, open_page]
 for _name, _function in zip(_NAMES.split(), _FUNCTIONS, strict=True):
     app.command(_name)(_function)
 app.add_typer(norms, name="norms")
