@@ -326,7 +326,7 @@ def _person_svg(person: Mapping[str, Any], dots: bool, named: bool) -> tuple[flo
     if not len(posed):
         return None
     row = int(posed[np.argmin(np.abs(posed - len(points) // 2))])
-    camera = _Camera.facing(points[row, 0], float(person["top"]))
+    camera = _Camera.aim(points[row, 0], float(person["top"]))
     parts = [
         *_draw_plates(person, camera),
         *_draw_body(person, points[row], camera),
@@ -349,7 +349,7 @@ class _Camera:
     lens: float
 
     @classmethod
-    def facing(cls, target: FloatArray, top: float) -> _Camera:
+    def aim(cls, target: FloatArray, top: float) -> _Camera:
         yaw, pitch, distance = 0.55, 0.22, 2.1 * max(0.8, top)  # initial view of the page
         c = np.cos(pitch)
         way = np.array([np.sin(yaw) * c, np.sin(pitch), np.cos(yaw) * c])
