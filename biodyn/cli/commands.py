@@ -38,9 +38,21 @@ def define_program_options(
     """Define the options of the command `biodyn` without a subcommand."""
 
 
-_NAMES = "run session study check plates compare replay report export unpack models demo open"
-_FUNCTIONS: list[Any] = [run, analyse_session, analyse_study, check, find_plate_errors, compare, replay]
-_FUNCTIONS += [regenerate_report, export, unpack, list_models, run_demo, open_page]
-for _name, _function in zip(_NAMES.split(), _FUNCTIONS, strict=True):
+_COMMANDS: dict[str, Any] = {
+    "run": run,
+    "session": analyse_session,
+    "study": analyse_study,
+    "check": check,
+    "plates": find_plate_errors,
+    "compare": compare,
+    "replay": replay,
+    "report": regenerate_report,
+    "export": export,
+    "unpack": unpack,
+    "models": list_models,
+    "demo": run_demo,
+    "open": open_page,
+}
+for _name, _function in _COMMANDS.items():
     app.command(_name)(_function)
 app.add_typer(norms, name="norms")
