@@ -163,7 +163,7 @@ def test_the_page_shows_both_in_one_scene_with_their_curves(walk_result, folder,
     assert scene["persons"][0]["cycles"] == walk_result.spatiotemporal[["side", "start_s", "end_s"]].values.tolist()
     store = json.loads(re.search(r'id="explorer-data">(.*?)</script>', page, re.S)[1])
     hip = next(one for one in store["variables"] if one["name"] == "hip_flexion")
-    mean = walk_result.curves_in("clinical")["hip_flexion"]["r"].values.mean(axis=0)
+    mean = walk_result.cycle_curves("clinical")["hip_flexion"]["r"].values.mean(axis=0)
     np.testing.assert_allclose(hip["each"][0]["r"]["mean"], mean, atol=0.051)
     assert hip["each"][0] == hip["each"][1]
     assert page.count('data-side="') == 2

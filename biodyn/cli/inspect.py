@@ -28,7 +28,7 @@ def check(
         Path | None, typer.Option(help="Settings for the analysis; they are validated too.", metavar="FILE.toml")
     ] = None,
     marker_set: Annotated[
-        str | None, typer.Option(help="Try this marker set: a name, or a TOML file.", metavar="NAME|FILE.toml")
+        str | None, typer.Option(help="Marker set to use: a name, or a TOML file.", metavar="NAME|FILE.toml")
     ] = None,
     model: Annotated[
         Path | None, typer.Option(help="OpenSim model that will follow the markers of FILE.", metavar="MODEL.osim")
@@ -75,7 +75,7 @@ def check(
         raise typer.Exit(CHECKS_FAILED)
 
 
-def plates(
+def find_plate_errors(
     trials: Annotated[
         list[Path],
         typer.Argument(
@@ -93,7 +93,7 @@ def plates(
     known_mass: Annotated[
         float | None,
         typer.Option(
-            help="A mass that rests on each plate for some seconds in one of the recordings, kg. Without it, the "
+            help="Known mass, kg, that rests on each plate for some seconds in one of the recordings. Without it, the "
             "common gain of the channels of a plate is not determined.",
             metavar="KG",
             parser=parse_number,
@@ -105,7 +105,7 @@ def plates(
     apply: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Show the errors that an earlier calibration leaves in these recordings. May be repeated.",
+            help="Show the plate errors that remain in these recordings with an earlier calibration. May be repeated.",
             metavar="FILE.toml",
         ),
     ] = None,
@@ -122,7 +122,7 @@ def plates(
         earlier = [PlateCalibration.read(path) for path in apply or ()]
         with show_progress(console) as step:
             step("reading")
-            lines, calibration = _plate_errors(trials, pole_mass, known_mass, earlier, step)
+            lines, calibration = _estimate_plate_errors(trials, pole_mass, known_mass, earlier, step)
         print_lines(console, *lines)
         if calibration is None:
             print_lines(console, "Nothing was written, because the walks show no plate error that can be corrected.")
@@ -133,7 +133,7 @@ def plates(
             print_lines(console, f"Calibration: {out} (use: biodyn run WALK.c3d --plates {out})")
 
 
-def _plate_errors(
+def _estimate_plate_errors(
     trials: list[Path],
     pole_mass: float | None,
     known_mass: float | None,
@@ -157,7 +157,7 @@ def _plate_errors(
     return [*found.lines(), *(line for one in earlier for line in found.error_lines(one))], found.calibration
 
 
-def models(
+def list_models(
     landmarks: Annotated[
         bool, typer.Option("--landmarks", help="List the landmarks and segments for marker set files.")
     ] = False,
@@ -222,7 +222,7 @@ def list_norms() -> None:
 
 
 @norms.command("build")
-def build(
+def write_norms(
     study: Annotated[Path, typer.Argument(help="The output folder of a finished study.", metavar="STUDY_DIR")],
     out: Annotated[Path, typer.Option(help="Output file.", metavar="FILE.toml")],
     name: Annotated[str | None, typer.Option(help="Name of the norms. Default: name of the study's folder.")] = None,

@@ -84,7 +84,7 @@ def compare(
 
 
 def _merge_facts(summary: Sequence[str], causes: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of a comparison with one fact per cause, and the number of the others."""
+    """Yield the summary lines of a comparison with one fact per cause, and the number of further facts of this cause."""
     counts = Counter(causes)
     for line in summary:
         cause = line.partition(":")[0]
@@ -96,7 +96,7 @@ def _merge_facts(summary: Sequence[str], causes: Sequence[str]) -> Iterator[str]
 
 
 def _compare_sessions(before: Path, after: Path, out: Path | None, console: Console) -> None:
-    """Print the changes between two sessions that exceed the minimal detectable change."""
+    """Compare two sessions of a person and print the changes that exceed the minimal detectable change."""
     from biodyn.study.session_change import compare_sessions
 
     change = compare_sessions(before, after)
@@ -154,7 +154,7 @@ def replay(
         )
 
 
-def report(
+def regenerate_report(
     result: Annotated[
         Path,
         typer.Argument(

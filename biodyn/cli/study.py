@@ -48,7 +48,7 @@ class PageChoice(StrEnum):
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Analyse trials again that failed before.")]
 
 
-def study(
+def analyse_study(
     source: Annotated[
         Path,
         typer.Argument(
@@ -111,7 +111,7 @@ def study(
     _exit_with_status(progress)
 
 
-def session(
+def analyse_session(
     walks: Annotated[
         list[Path],
         typer.Argument(
@@ -168,7 +168,7 @@ def session(
 
 
 def _exit_with_status(progress: Progress) -> None:
-    """Exit with the code of the trials' outcomes."""
+    """Exit with a non-zero code if a trial failed or its checks failed."""
     if progress.failed:
         raise typer.Exit(SOME_FAILED)
     if progress.checks_failed:
@@ -177,7 +177,7 @@ def _exit_with_status(progress: Progress) -> None:
 
 @contextmanager
 def _explain_early_interruption(console: Console) -> Iterator[None]:
-    """Print what an interruption of imports and discovery means."""
+    """Print how to resume after an interruption before the first trial, during imports and discovery."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):

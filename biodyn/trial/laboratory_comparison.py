@@ -50,7 +50,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side, o
 from biodyn.errors import ResultError
 from biodyn.io.opensim.storage import read_storage
 from biodyn.library.tables import expand_sides
-from biodyn.output.store.folder import ARRAYS_NAME, listed_files, read_model_record, table_path
+from biodyn.output.store.folder import ARRAYS_NAME, manifest_entries, read_model_record, table_path
 from biodyn.output.store.result_reader import ResultFolder
 from biodyn.output.tables.csv import read_csv
 from biodyn.processing.signals.filtering import finite_stretches
@@ -80,7 +80,7 @@ def torque_table_of_folder(folder: Path) -> TorqueTable | None:
     if record is None:
         return None
     try:
-        whole = ARRAYS_NAME in (listed_files(record) or {})
+        whole = ARRAYS_NAME in (manifest_entries(record) or {})
         table = ResultFolder(folder).table(_TABLE) if whole else read_csv(folder / table_path(_TABLE))
         comparison = torque_table_of_frame(str(folder), table, float(record["subject"]["mass_kg"]))
         # on the clock of the motion file, as in tables of other programs

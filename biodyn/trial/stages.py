@@ -168,7 +168,7 @@ class Grounded(Tracked):
 
     Attributes:
         decided: contacts of the feet with the plates. other_loads: loads on the plates without a foot.
-        moved: foot strikes and foot offs determined from the movement alone. event_notes: findings about the events.
+        kinematic_events: foot strikes and foot offs determined from the movement alone. event_notes: findings about the events.
     """
 
     points: GaitPoints
@@ -176,7 +176,7 @@ class Grounded(Tracked):
     other_loads: tuple[LoadWithoutFoot, ...]
     contacts: tuple[Contact, ...]
     activity: Activity
-    moved: tuple[GaitEvent, ...]
+    kinematic_events: tuple[GaitEvent, ...]
     reaction: GroundReaction
     events: tuple[GaitEvent, ...] = ()
     event_notes: tuple[Diagnostic, ...] = ()

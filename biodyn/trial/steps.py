@@ -172,7 +172,7 @@ def determine_contacts(trial: Tracked) -> Grounded:
         other_loads=others,
         contacts=used,
         activity=activity,
-        moved=tuple(kinematic),
+        kinematic_events=tuple(kinematic),
         reaction=reaction,
     ).with_notes(
         *trial.signals.diagnostics,
@@ -241,7 +241,7 @@ def _ground_reaction(
 def determine_events(trial: Grounded) -> Grounded:
     """Determine foot strikes and foot offs from plates, movement and stored events."""
     points = trial.points.filter_for_steps(trial.rate_hz, trial.signals.cutoff_hz)
-    all_events, notes = _find_events(trial, trial.moved, points)
+    all_events, notes = _find_events(trial, trial.kinematic_events, points)
     return replace(trial, events=all_events, event_notes=notes).with_notes(*notes)
 
 
@@ -375,7 +375,7 @@ def _estimate_trial(trial: Solved, shared: tuple[InformationForm, ...] = (), ban
         )
     cutoff_hz = min(settings.estimation.force_cutoff_hz, WIDEST_SHARE_OF_RATE * trial.rate_hz)
     widest = refilter_plates(trial.signals, cutoff_hz)
-    decisions = (trial.decided, trial.contacts, trial.activity, trial.moved)
+    decisions = (trial.decided, trial.contacts, trial.activity, trial.kinematic_events)
     reaction = _ground_reaction(trial, *decisions, widest, trial.reaction.full_bandwidth)
     magnitudes = load_magnitudes(settings.uncertainty.magnitudes)
     chosen, R_WL = settings.estimation, trial.world.R_WL

@@ -83,7 +83,7 @@ class ConsistencyCheck:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values without the error of each frame."""
+        """Return the attributes as plain values, without the errors of single frames."""
         return {
             "code": self.code,
             "title": self.title,
@@ -111,7 +111,7 @@ class Consistency:
         return all(check.holds is True for check in self.checks)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values, the entry "proof" of `run.json`."""
+        """Return the checks as plain values: the entry "proof" of `run.json`."""
         return {"holds": self.holds, "identities": [check.as_dict() for check in self.checks]}
 
 
@@ -179,8 +179,8 @@ def check_model_coordinates(actuated: ActuatedMotion, own: ModelMotion) -> tuple
             "own-power",
             "Power of the model's own coordinates equals that of its bodies' joints",
             "sum of tau qdot (model) = sum of tau v (bodies)",
-            "The torques of the model's coordinates, through its couplings, times their rates give the same power as the torques "
-            "of the joints of its bodies below a floating root.",
+            "The torques of the model's coordinates (with its couplings) times their rates give the same power as the joint "
+            "torques of the same bodies with a floating root.",
             error,
             absolute,
             "W",
@@ -313,7 +313,8 @@ def _equation_errors(actuated: ActuatedMotion, rows: IntArray) -> dict[str, _Dif
 def _whole_body_error(
     motion: SegmentMotion, pieces: Sequence[FloatArray], demand: FloatArray, tau: FloatArray
 ) -> _Difference:
-    """Return the residual against the sum `demand` of all segment wrenches (n, B, 6) in `pieces`."""
+    """Return the difference between the residual and the sum of the required segment wrenches `demand` (n, B, 6), and its
+    scale: the sum of the magnitudes of `pieces`."""
     p_root, R_root = motion.p_WB[:, 0], motion.R_WB[:, 0]
     size = sum(np.abs(shift_wrench(p_root[:, None], piece)).sum(axis=1) for piece in pieces)
     recorded = np.concatenate([rotate_vectors(R_root, tau[:, :3]), rotate_vectors(R_root, tau[:, 3:6])], axis=1)

@@ -276,7 +276,7 @@ def subject_fit_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
 
 
 def _millimetre_entries(value: object, names: str, prefix: str = "") -> dict[str, Any]:
-    """Return attributes of an object that are in m as entries in mm."""
+    """Convert attributes of an object from m to entries in mm."""
     return {f"{prefix}{name}m": 1e3 * getattr(value, name) for name in names.split()}
 
 

@@ -35,7 +35,7 @@ from biodyn.output.store.folder import (
     TIMINGS_ENTRY,
     foreign_files,
     iterate_files,
-    listed_files,
+    manifest_entries,
     mapping_or_empty,
     packed_table_path,
     path_list_text,
@@ -336,7 +336,7 @@ def add_files(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
         )
     record = read_raw_record(folder) or {}
     pack = mapping_or_empty(mapping_or_empty(record.get("settings")).get("output")).get("tables") == "packed"
-    listed = listed_files(record)
+    listed = manifest_entries(record)
     if listed is None:
         is_written = trial_file_test(folder)
         listed = {path: {"path": path} for path in iterate_files(folder) if is_written(path) and path != RECORD_NAME}

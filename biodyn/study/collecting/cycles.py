@@ -22,7 +22,7 @@ from biodyn.checks.trial_facts import residual_limits
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, WHOLE_CYCLE, IntArray, Side
 from biodyn.errors import ResultError, printable_text
 from biodyn.library.toml_files import load_table
-from biodyn.output.store.folder import RECORD_NAME, listed_files
+from biodyn.output.store.folder import RECORD_NAME, manifest_entries
 from biodyn.output.store.result_reader import read_record
 from biodyn.output.tables.csv import spreadsheet_text
 from biodyn.output.tables.gait import trial_parameters
@@ -259,7 +259,7 @@ def read_cycle_table(folder: Path) -> pa.Table:
     record = _read_valid_record(folder)
     try:
         content = (folder / CYCLES_NAME).read_bytes()
-        digest = (listed_files(record) or {}).get(CYCLES_NAME, {}).get("sha256")
+        digest = (manifest_entries(record) or {}).get(CYCLES_NAME, {}).get("sha256")
         if digest is not None and hashlib.sha256(content).hexdigest() != digest:
             raise ValueError("it was modified")
         return decode_cycle_table(content)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,7 +43,7 @@ from biodyn.study.trial_record import (
     exclusion_finding,
     read_trial_record,
 )
-from biodyn.trial.export.sheets import MOST_COLUMNS, MOST_ROWS, Page, write_workbook
+from biodyn.trial.export.sheets import MOST_COLUMNS, MOST_ROWS, write_workbook
 
 TEXT_NAME = "study.csv"
 #: A row group contains trials of one subject and ends with the trial that exceeds this number of rows.
@@ -431,7 +430,7 @@ def write_xlsx(out: Path, path: Path, study: str, version: str) -> tuple[str, ..
     """
     left_out: list[str] = []
     written: list[str] = []
-    pages: list[Page] = []
+    tables = []
     for sheet in _read_sheets(out):
         if sheet.size_problem:
             left_out.append(
@@ -439,9 +438,8 @@ def write_xlsx(out: Path, path: Path, study: str, version: str) -> tuple[str, ..
             )
             continue
         written.append(sheet.name)
-        pages.append(Page(sheet.name, chain([sheet.columns], sheet.rows), frozen=(1, 0)))
-    first = Page("README", _readme_lines(study, version, written, left_out), bold=None, widths=(24,))
-    write_workbook(path, [first, *pages])
+        tables.append((sheet.name, sheet.columns, sheet.rows))
+    write_workbook(path, "README", [*_readme_lines(study, version, written, left_out)], tables, widths=(24,))
     return tuple(left_out)
 
 

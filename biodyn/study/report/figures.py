@@ -437,9 +437,9 @@ def profile_figure(
     drawn = [bars for panel in panels for bars in panel.layers if isinstance(bars, Bars)]
     if known is not None and any(bars.outline for bars in drawn):
         keys += [Key("± 1 SEM", "ink", width=1.0), Key("minimal detectable change (MDC95)", "muted", "outline")]
-    largest = max((bars.reach for bars in drawn if not bars.outline), default=0.0)
+    largest = max((bars.largest_end for bars in drawn if not bars.outline), default=0.0)
     # The detectable change of two walks may exceed the axis; its box is then open at the top, and the table has the number.
-    most = max(largest, min(max((bars.reach for bars in drawn), default=0.0), max_of_score * largest))
+    most = max(largest, min(max((bars.largest_end for bars in drawn), default=0.0), max_of_score * largest))
     panels = [replace(panel, y=replace(panel.y, limits=(0.0, 1.04 * most or 1.0))) for panel in panels]
     return Figure("Movement analysis profile", tuple(panels), tuple(keys), 1, 130.0)
 

@@ -118,7 +118,8 @@ STUDY_SECTIONS: Sections[StudyPage] = Sections("biodyn.study.report.sections", (
 def render_study_page(page: StudyPage) -> str:
     """Return the page of the whole study as HTML."""
     name, line = page.source.record["name"], outcome_sentence(page.source.trials)
-    return _render_frame(page.source, f"{name} – study report", name, line, study_facts(page), STUDY_SECTIONS.of(page))
+    facts, sections = study_facts(page), STUDY_SECTIONS.fill(page)
+    return _render_frame(page.source, f"{name} – study report", name, line, facts, sections)
 
 
 def _render_frame(
@@ -205,7 +206,7 @@ SUBJECT_SECTIONS: Sections[SubjectPage] = Sections("biodyn.study.report.sections
 def render_subject_page(page: SubjectPage) -> str:
     """Return the page of a subject as HTML."""
     title = f"{page.subject} – {page.source.record['name']}"
-    return _render_frame(page.source, title, page.subject, "", trial_facts(page.trials), SUBJECT_SECTIONS.of(page))
+    return _render_frame(page.source, title, page.subject, "", trial_facts(page.trials), SUBJECT_SECTIONS.fill(page))
 
 
 def trial_facts(trials: Sequence[Trial]) -> list[Fact]:
@@ -233,7 +234,7 @@ _OF_STUDY = ("warnings", "repeatability", "left-out", "methods", "files")
 
 def render_session_page(page: StudyPage, person: SubjectPage) -> str:
     """Return the page of a session as HTML."""
-    name, sections = page.source.record["name"], [*SUBJECT_SECTIONS.of(person), *STUDY_SECTIONS.of(page, _OF_STUDY)]
+    name, sections = page.source.record["name"], [*SUBJECT_SECTIONS.fill(person), *STUDY_SECTIONS.fill(page, _OF_STUDY)]
     head = session_facts(page, person)
     return _render_frame(page.source, f"{name} – session report", name, session_outcome(person), head, sections)
 

@@ -304,8 +304,8 @@ def _measured_markers(model: OpenSimModel, fit: ModelFit, rows: slice, given: Fl
     every = [coordinate.name for coordinate in model.coordinates]
     q = given[:, [every.index(name) for name in names]]
     assert fit.followed is not None
-    assert fit.pulls is not None
+    assert fit.target_weights is not None
     missing = np.isnan(fit.q[rows, 0])
     weights = np.where(missing[:, None], 0.0, fit.followed.weights[rows])
     followed = replace(fit.followed, weights=weights)
-    return FittedMarkers(followed, followed.positions(coupled, q), fit.pulls, q)
+    return FittedMarkers(followed, followed.positions(coupled, q), fit.target_weights, q)

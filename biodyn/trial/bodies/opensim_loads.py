@@ -201,7 +201,7 @@ def _load_columns(
         if unknown.any():
             values[unknown] = np.interp(table.time_s[unknown], table.time_s[~unknown], values[~unknown])
         splines.append(cubic_spline(table.time_s[near], values[near]))
-    return np.column_stack([spline.at(when[None])[0] for spline in splines])
+    return np.column_stack([spline.evaluate(when[None])[0] for spline in splines])
 
 
 def _rotate_to_world(

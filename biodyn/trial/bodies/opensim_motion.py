@@ -357,7 +357,7 @@ def torques_of_fitted_model(
     """
     model, fit, time_s, hz = followed.model, followed.fit, followed.time_s, followed.cutoff_hz
     progress("contacts")
-    loads, named, files, notes, on_plates = _find_loads(followed)
+    loads, named, files, notes, on_plates = _determine_loads(followed)
     progress("estimate" if estimate else "inverse dynamics")
     problem = (model, fit, time_s, loads, hz)
     result = torques_of_estimate(*problem) if estimate else torques_of_fit(*problem)
@@ -401,10 +401,14 @@ def _fill_marker_gaps(model: OpenSimModel, points: ModelPoints, gaps: SignalSett
     return fill_gaps(seen, rate_hz, mates, gaps.spline_gap_s, gaps.rigid_gap_s).positions
 
 
-def _find_loads(
+def _determine_loads(
     followed: MarkerFittedModel,
 ) -> tuple[Loads, Sequence[tuple[str, str]], Mapping[str, Path], Sequence[Diagnostic], FootPlateLoads | None]:
-    """Return the loads of a force file or of the plates, name and body of each, files, notes, and the plate loads."""
+    """Determine the loads on the bodies, from the force file if there is one, else from the plates.
+
+    Returns the loads, the name and body of each, the files that were read, notes, and the loads of the plates on the feet
+    (None if no plates were used).
+    """
     model, points, kept, time_s = followed.model, followed.points, followed.kept, followed.time_s
     forces = followed.forces
     if forces is not None and str(forces) != NO_FORCES:

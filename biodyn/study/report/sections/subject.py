@@ -15,9 +15,9 @@ from biodyn.conventions import SIDES, FloatArray
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.output.figures.curves import unit_label
 from biodyn.output.figures.description import Figure, Key
-from biodyn.output.figures.svg import Described, further_grid, render_svg, standard_grid, standard_page_variables
+from biodyn.output.figures.svg import Described, further_panels_grid, render_svg, standard_grid, standard_page_variables
 from biodyn.output.report.comparison_page import MeanCurve, cursor_data
-from biodyn.output.report.formatted_parameters import number_rows
+from biodyn.output.report.formatted_parameters import norm_rows
 from biodyn.output.report.page import Data, load_resource, script_json
 from biodyn.output.report.scene import SCENE_TEMPLATE
 from biodyn.output.store.result_reader import OLD_TRIAL_STATUS
@@ -159,7 +159,7 @@ class ConditionCurves:
         panels = dict.fromkeys(name for figure in display_figures() for name in figure["panels"])
         standard, describe = self.standard_variables, self.describe_panel
         further = [name for name in panels if name in self._variable_indices and name not in standard]
-        return standard_grid(standard, describe, self.legend_keys) + further_grid(further, describe)
+        return standard_grid(standard, describe, self.legend_keys) + further_panels_grid(further, describe)
 
     @cached_property
     def _variable_indices(self) -> Mapping[str, int]:
@@ -323,7 +323,7 @@ def norm_comparisons(page: SubjectPage) -> list[dict[str, Any]]:
         activity = _condition_activity(page, key[0], key[1]) or page.norm_covariates.activity
         covariates = replace(page.norm_covariates, speed_m_s=float(np.mean(speeds)), activity=activity)
         choice = choose_norms(page.norm_setting, covariates)
-        numbers = number_rows(strides, curves, covariates, choice.norms)
+        numbers = norm_rows(strides, curves, covariates, choice.norms)
         cells = [(n.title, n.unit_text, n.text("r"), n.text("l"), n.norm_text, n.source) for n in numbers]
         parts.append(
             {
