@@ -424,10 +424,8 @@ def event_facts(first: Sequence[CycleSpan], other: Sequence[CycleSpan]) -> tuple
             mean, most = 1e3 * float(late.mean()), 1e3 * float(np.abs(late).max())
             digits = 0 if most >= 1.0 else 1  # never rounded to zero
             words.append(f"{mean:+.{digits}f} ms on average over {len(late)} strikes, {most:.{digits}f} ms at most")
-        alone = len(a) - len(late), len(b) - len(late)
-        words += [
-            f"{n} only in the {name} analysis" for n, name in zip(alone, ("first", "second"), strict=True) if n > 0
-        ]
+        alone = ("first", len(a) - len(late)), ("second", len(b) - len(late))
+        words += [f"{n} only in the {name} analysis" for name, n in alone if n > 0]
         if words:
             result.append(
                 DifferenceFact(EVENTS, f"{SIDE_NAMES[side]} foot strikes of whole cycles: {', '.join(words)}")

@@ -444,10 +444,8 @@ def _origin_accelerations(motion: SegmentMotion) -> FloatArray:
 
 def _add_smoothing_change(motion: SegmentMotion, smooth: SegmentMotion, sharp: SegmentMotion) -> SegmentMotion:
     """Return a motion plus the difference `sharp` minus `smooth`, a motion before and after smoothing."""
-    added = [
-        value + high - low
-        for value, high, low in zip(motion.arrays[1:], sharp.arrays[1:], smooth.arrays[1:], strict=True)
-    ]
+    arrays = (m.arrays[1:] for m in (motion, sharp, smooth))
+    added = [value + high - low for value, high, low in zip(*arrays, strict=True)]
     return SegmentMotion(motion.R @ np.swapaxes(smooth.R, -1, -2) @ sharp.R, *added)
 
 

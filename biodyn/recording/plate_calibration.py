@@ -153,8 +153,7 @@ class PlateCalibration:
                 f'sha256 = "{sha256}"',
             ]
         for plate in self.plates:
-            lines += ["", "[[plate]]"]
-            lines += [f"{name} = {_toml_numbers(value)}" for name, value in plate.as_dict().items()]
+            lines += ["", "[[plate]]", *(f"{key} = {_toml_numbers(value)}" for key, value in plate.as_dict().items())]
         try:
             Path(path).write_text("\n".join([*lines, ""]), encoding="utf-8")
         except OSError as error:

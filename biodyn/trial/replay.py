@@ -187,7 +187,7 @@ def replay(
     )
     if model_file is not None:
         actuated, coordinates = model_motion(arrays, actuated, model_file)
-    replayed = replay_trial(actuated, options, progress if progress is not None else _ignore_progress)
+    replayed = replay_trial(actuated, options, progress or (lambda name: None))
     return ReplayResult(
         actuated=actuated,
         coordinates=coordinates,
@@ -234,10 +234,6 @@ def tracking_record(parts: Sequence[TrackedReplay]) -> dict[str, Any]:
         "recorded_peak_Nm": float(np.abs(recorded).max()),
         "recorded_rms_Nm": float(np.sqrt(np.mean(recorded[:, 6:] ** 2))),
     }
-
-
-def _ignore_progress(name: str) -> None:
-    """Ignore a progress message."""
 
 
 def _replace_nan_by_infinity(values: np.ndarray) -> np.ndarray:

@@ -359,8 +359,7 @@ def find_quiet_recording(search: StaticSearch) -> tuple[Recording, str] | None:
 def with_calibrated_plates(recording: Recording, calibration: PlateCalibration) -> Recording:
     """Return a recording (laboratory axes) with corrected plates and a finding; PlateError if the calibration does not fit."""
     require_plates(recording)
-    note = calibration.correction_finding(recording.plates)
-    plates = calibration.correct_plates(recording.plates)
+    note, plates = calibration.correction_finding(recording.plates), calibration.correct_plates(recording.plates)
     return replace(recording, plates=plates, diagnostics=(*recording.diagnostics, note))
 
 

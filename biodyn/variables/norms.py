@@ -296,9 +296,8 @@ class NormCovariates:
         low, high = serves
         if self.age_years is not None:
             return bool(low <= self.age_years < high)
-        return bool(
-            high > _ADULT_YEARS if self.age_stage == "adult" else self.age_stage == "child" and low < _ADULT_YEARS
-        )
+        stage = self.age_stage
+        return bool(high > _ADULT_YEARS if stage == "adult" else stage == "child" and low < _ADULT_YEARS)
 
 
 @dataclass(frozen=True)
@@ -405,8 +404,7 @@ def norms_record(setting: str, covariates: NormCovariates) -> dict[str, Any]:
     return {
         "setting": setting,
         "speed": {
-            measure: _finite_or_none(covariates.speed_in_measure(measure))
-            for measure in ("m_s", "dimensionless", "heights_per_s")
+            m: _finite_or_none(covariates.speed_in_measure(m)) for m in ("m_s", "dimensionless", "heights_per_s")
         },
         "leg_length_m": _finite_or_none(covariates.leg_m),
         "shown": _choice_entry(choice),

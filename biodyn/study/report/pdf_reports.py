@@ -73,10 +73,8 @@ def _write_subject(paper: PdfWriter, page: StudyPage, person: SubjectPage) -> No
     paper.write_facts([replace(fact, note="") for fact in session_facts(page, person)])
     paper.write_title(session_outcome(person), 12.0)
     heads = ("walk", "condition", "outcome", "why", "#speed (m/s)", "#cycles R, L")
-    _write_table(
-        paper,
-        make_table(heads, [_walk_row(trial, trial.trial in person.representative_names) for trial in person.trials]),
-    )
+    walks = [_walk_row(trial, trial.trial in person.representative_names) for trial in person.trials]
+    _write_table(paper, make_table(heads, walks))
     paper.write_paragraph(representative_walk_text(person), smaller=1.5)
     means = person.tables["parameters"]
     for title, rows in parameter_tables(means[_is_stride_parameter(means)], person.names, person.means):
@@ -113,9 +111,8 @@ def _walk_row(trial: Trial, typical: bool) -> tuple[str, ...]:
     why = trial.reason or trial.metrics.get("checks_failed") or trial.metrics.get("checks_warn") or ""
     if trial.excluded:
         why = f"{why} Excluded from group results: {trial.excluded}.".strip()
-    cycles = (
-        f"{trial.metrics.get('cycles_right', 0)}, {trial.metrics.get('cycles_left', 0)}" if trial.has_result else "–"
-    )
+    counts = [str(trial.metrics.get(f"cycles_{side}", 0)) for side in ("right", "left")]
+    cycles = ", ".join(counts) if trial.has_result else "–"
     name = f"{trial.trial} (representative)" if typical else trial.trial
     outcome, speed = OUTCOMES.get(trial.status, trial.status), number_text(trial.metric("speed_m_s"))
     return name, trial.session_and_condition, outcome, why, speed, cycles

@@ -192,7 +192,7 @@ def scale_by_setup(
             notes += _fill_scale_factors(
                 scale_setup, generic, _read_standing_markers(measuring, scale_setup.path, generic), factors
             )
-            files["static"] = _given_or_setup_path(measuring, scale_setup.path)
+            files["static"] = measuring or scale_setup.path
         elif what == "manualScale":
             factors |= scale_setup.manual_factors
         elif what != "measurements":
@@ -205,7 +205,7 @@ def scale_by_setup(
     moved_markers: tuple[str, ...] = ()
     if scale_setup.place:
         standing = given or scale_setup.place_markers
-        files["static"] = _given_or_setup_path(standing, scale_setup.path)
+        files["static"] = standing or scale_setup.path
         moved_markers = _place_markers(
             document, scale_setup, _read_standing_markers(standing, scale_setup.path, generic)
         )
@@ -263,10 +263,6 @@ def _read_standing_markers(path: Path | None, setup: Path, model: OpenSimModel) 
         )
     points = read_points(path, model)
     return StandingMarkers(points.labels, points.positions, points.time_s)
-
-
-def _given_or_setup_path(path: Path | None, setup: Path) -> Path:
-    return setup if path is None else path
 
 
 def _fill_scale_factors(
