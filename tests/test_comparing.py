@@ -197,6 +197,7 @@ def _scene(page: str) -> dict:
     return json.loads(re.search(r'data-scene>.*?<script type="application/json">(.*?)</script>', page, re.S)[1])
 
 
+@pytest.mark.slow
 def test_an_estimate_against_a_filter_is_named_so(laboratory, walk_result):
     """All of the motion's difference is that choice; the sum of all causes is the difference still."""
     filtered = biodyn.run_trial(

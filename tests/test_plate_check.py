@@ -49,6 +49,7 @@ def one_plate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("pole"), plates=TWO_PLATES[:1], errors=ERRORS[:1], places=2, seed=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "layout", ["both ends", pytest.param("above", marks=pytest.mark.slow), pytest.param("line", marks=pytest.mark.slow)]
 )
@@ -70,6 +71,7 @@ def test_planted_errors_are_found(layout: str, tmp_path: Path) -> None:
         assert (np.abs(found.shift - true.shift) < 4.0 * found.shift_sd).all()
 
 
+@pytest.mark.slow
 def test_correction_holds_in_another_trial(one_plate: Path, tmp_path: Path) -> None:
     check = biodyn.calibrate_plates(one_plate, pole_mass_kg=1.2)
     second = written(tmp_path, plates=TWO_PLATES[:1], errors=ERRORS[:1], places=2, seed=9)
@@ -82,6 +84,7 @@ def test_correction_holds_in_another_trial(one_plate: Path, tmp_path: Path) -> N
     assert "errors on plate 1: centre of pressure 0." in shown.output
 
 
+@pytest.mark.slow
 def test_common_gain_needs_a_known_load(one_plate: Path) -> None:
     done = command("plates", one_plate)
     assert done.exit_code == 0

@@ -416,6 +416,7 @@ def test_strikes_share_a_course_only_where_there_are_some(walk: TrialAnalysis, m
     assert asked[0].shape == (FRAMES - 2, len(problem.torque_rows))
 
 
+@pytest.mark.slow
 def test_no_strike_lies_on_a_border(walk: TrialAnalysis) -> None:
     """Strikes midway between two hundredths, a rounding error earlier and later: the torques are the same."""
     inputs = walk.propagation
@@ -435,6 +436,7 @@ def test_no_strike_lies_on_a_border(walk: TrialAnalysis) -> None:
     assert np.nanmax(np.abs(found[1] - found[0])) < 1e-6 * walk.model.mass_kg
 
 
+@pytest.mark.slow
 def test_windows_of_a_long_trial_give_what_the_whole_gives(
     walk: TrialAnalysis, monkeypatch: pytest.MonkeyPatch
 ) -> None:

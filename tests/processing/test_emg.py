@@ -131,6 +131,7 @@ def write_contraction(source: Path, target: Path, labels: tuple[str, ...], gain:
     written.write(str(target))
 
 
+@pytest.mark.slow
 def test_a_maximal_contraction_replaces_the_dynamic_peak(real_data, tmp_path):
     walk, static = (shutil.copy(real_data / source, tmp_path / source.name) for source in map(Path, (_WALK, _STATIC)))
     write_contraction(walk, tmp_path / "MVC weak.c3d", ("RVAS", "LVAS", "RTIB"), 1.0)

@@ -141,6 +141,7 @@ def test_a_walk_on_three_pages(walk_result: TrialResult, walk_pages: list[Any]) 
     assert sum(1 for _ in _strokes(pages[1])) > 5000
 
 
+@pytest.mark.slow
 def test_without_norms_the_reason_is_given_once(walk_result: TrialResult) -> None:
     reasons = ["Person: age is unknown.", "No norms are shown."]
     pages = _pages(trial_pdf(_with(walk_result.view, norms={"shown": [], "reasons": reasons})))
@@ -246,6 +247,7 @@ def test_on_the_command_line(walk_result: TrialResult, tmp_path: Path, blank_fig
     assert len(_pages((folder / "report.pdf").read_bytes())) == 3
 
 
+@pytest.mark.slow
 def test_where_nothing_fits_there_are_more_pages_and_nothing_is_cut() -> None:
     def write(paper: PdfWriter) -> bool:
         paper.begin_page()

@@ -138,6 +138,7 @@ def nine_angle_people(count: int, seed: int) -> StudyPeople:
     return StudyPeople(means, dict.fromkeys(_NINE, "deg"), tuple(map(str, range(count))), norm_covariates, 0, vectors)
 
 
+@pytest.mark.slow
 def test_new_healthy_people_have_a_deviation_index_of_100_on_average_and_10_of_sd(tmp_path) -> None:
     path = tmp_path / "own.toml"
     rng = np.random.default_rng(7)

@@ -13,6 +13,7 @@ from biodyn.study.plate_errors import estimate_plate_errors
 SUBJECT = Path(__file__).parents[2] / "sample_data" / "subject01"
 
 
+@pytest.mark.slow
 def test_walks_in_one_direction_correct_nothing(tmp_path: Path) -> None:
     for name in ("static.c3d", "walk01.c3d", "walk02.c3d"):
         shutil.copy(SUBJECT / name, tmp_path / name)

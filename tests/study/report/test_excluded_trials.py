@@ -21,6 +21,8 @@ from biodyn.study.trial_record import (
     read_trial_record,
 )
 
+pytestmark = pytest.mark.slow
+
 TITLES = "Pelvis residual; Marker tracking"
 REASON = f"the trial failed its checks: {TITLES}"
 _TABLES = ("group_curves", "comparisons", "spm", "symmetry", "repeatability", "parameters_wide", "cycles", "parameters")

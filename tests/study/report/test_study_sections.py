@@ -34,6 +34,7 @@ def who(page):
 """
 
 
+@pytest.mark.slow
 def test_a_file_more_is_a_section_more(tmp_path: Path) -> None:
     out = made_folder(tmp_path / "out", [MadeTrial("S01", "a"), MadeTrial("S02", "a"), MadeTrial("S02", "b")])
     before = (out / "report.html").read_text(encoding="utf-8")
