@@ -149,8 +149,8 @@ def _written_case(analysis: TrialAnalysis, body: MovingBody, kind: str, rng: np.
 
 
 def _moment(body: MovingBody) -> FloatArray:
-    carried = inertial_joint_moments(body.motion, body.inertias, body.gravity_W, body.beyond)
-    return carried + ground_joint_moments(body.motion, body.wrench, body.beyond)
+    carried = inertial_joint_moments(body.motion, body.inertias, body.gravity_W, body.is_distal)
+    return carried + ground_joint_moments(body.motion, body.wrench, body.is_distal)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.signals.derivatives import spline_derivatives
 from biodyn.rigid_body import Multibody, OpenSimModel, from_osim
 from biodyn.trial.bodies.opensim_estimate import balance_motion, require_uniform_times
-from biodyn.trial.bodies.opensim_loads import table_loads, torques_with_proof
+from biodyn.trial.bodies.opensim_loads import compute_checked_torques, table_loads
 from biodyn.trial.bodies.opensim_motion import coordinate_torques, read_coordinates
 
 _DATA = Path(os.environ.get("BIODYN_TEST_DATA", "."))
@@ -105,8 +105,8 @@ def _disturbed(subject: str, seed: int) -> dict[str, tuple[float, float]]:
     wrong = _with_other_masses(model, random)
     loads = table_loads(wrong, read_external_loads(folder / "trials/walk2/grf.mot"), time_s)
     estimate = balance_motion(wrong, time_s, given, 6.0, loads)
-    filtered = torques_with_proof(wrong, *spline_derivatives(time_s, given, 6.0), loads)[0]
-    found = torques_with_proof(estimate.model, estimate.q, estimate.v, estimate.vdot, loads)[0]
+    filtered = compute_checked_torques(wrong, *spline_derivatives(time_s, given, 6.0), loads)[0]
+    found = compute_checked_torques(estimate.model, estimate.q, estimate.v, estimate.vdot, loads)[0]
     names = [c.name for c in model.coordinates]
     inner = slice(10, -10)  # ends of a filter are no news
     errors = {}

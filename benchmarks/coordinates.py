@@ -21,7 +21,7 @@ from biodyn.io.opensim.external_loads import ExternalForce, ExternalForces
 from biodyn.io.opensim.storage import Storage
 from biodyn.processing.signals.derivatives import spline_derivatives
 from biodyn.rigid_body import OpenSimModel, from_osim
-from biodyn.trial.bodies.opensim_loads import PROOF_LIMIT, table_loads, torques_with_proof
+from biodyn.trial.bodies.opensim_loads import PROOF_LIMIT, compute_checked_torques, table_loads
 from biodyn.trial.bodies.opensim_motion import coordinate_torques
 
 RATE_HZ = 200.0
@@ -65,7 +65,7 @@ def main() -> None:
         motion = spline_derivatives(time_s, q, 6.0)
         smoothed = time.perf_counter()
         smooth_mb = _megabytes()
-        _, proof = torques_with_proof(model, *motion, table_loads(model, forces, time_s))
+        _, proof = compute_checked_torques(model, *motion, table_loads(model, forces, time_s))
         end = time.perf_counter()
         if count == rows:
             print(

@@ -276,7 +276,7 @@ def observe(scene: Scene, unknowns: list[Unknown], samples: int) -> Observed:
         for s in range(rows.shape[2]):
             coupled[s : s + len(rows)] += rows[:, :, s].transpose(0, 2, 1) @ values
     own = sum(part.reshape(-1, P).T @ part.reshape(-1, P) for part in (flat, of_root, of_change))
-    halved = factor.forward(coupled)[:, :, :P].reshape(-1, P)
+    halved = factor.solve_forward(coupled)[:, :, :P].reshape(-1, P)
     whole = np.eye(P) + own - halved.T @ halved
     kinds = np.concatenate([np.full(one.torques.shape[2], KINDS.index(one.kind)) for one in unknowns])
     rng, errors = np.random.default_rng(0), {}
@@ -290,7 +290,7 @@ def observe(scene: Scene, unknowns: list[Unknown], samples: int) -> Observed:
             theta[free] = np.linalg.solve(lower.T, rng.normal(size=(int(free.sum()), samples)))
         drawn = []
         for s in range(samples):
-            c = factor.backward(draws[s] - (halved @ theta[:, s]).reshape(knots.count, nv))
+            c = factor.solve_backward(draws[s] - (halved @ theta[:, s]).reshape(knots.count, nv))
             windows = np.stack([c[i : i + frames] for i in range(by_motion.shape[2])], axis=1)
             drawn.append(np.einsum("tmwn,twn->tm", by_motion, windows, optimize=True) + torques @ theta[:, s])
         errors[what] = np.stack(drawn)

@@ -27,7 +27,7 @@ from support.relabelled import point_labels, relabelled
 
 import biodyn
 from biodyn.conventions import FloatArray
-from biodyn.errors import BiodynError, printable
+from biodyn.errors import BiodynError, printable_text
 from biodyn.io import read
 from biodyn.session import find_static
 
@@ -251,7 +251,9 @@ def _study(root: Path, record: Record) -> None:
     tell(f"study of all of it: exit code {ended.returncode}; {ended.stdout.strip().splitlines()[-1:]}")
     account = json.dumps(json.loads((out / "study.json").read_text(encoding="utf-8")), ensure_ascii=False)
     missing = [path for path in root.rglob("*.c3d") if path.is_file() and "/loop/" not in str(path)]
-    missing = [path for path in missing if json.dumps(printable(path.name), ensure_ascii=False)[1:-1] not in account]
+    missing = [
+        path for path in missing if json.dumps(printable_text(path.name), ensure_ascii=False)[1:-1] not in account
+    ]
     for path in missing:
         tell(f"not named: {path.relative_to(root)}")
     record.add("study exit code", ended.returncode, "")

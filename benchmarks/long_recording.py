@@ -32,7 +32,16 @@ def main() -> None:
     options = replace(RECORDED, rate_hz=100.0, soft_tissue=0.5)
     walk = solve_walk(embody(PERSON), options.speed_m_s, options.stride_s)
     static = simulate_trial(PERSON, options, "static", walk)
-    table = Table(("minutes", "frames", "run: processor s", "run: peak MB", "study: trial", "study: peak MB"))
+    columns = (
+        "minutes",
+        "frames",
+        "run: processor s",
+        "run: peak MB",
+        "run: disk MB",
+        "study: trial",
+        "study: peak MB",
+    )
+    table = Table(columns)
     for minutes in asked.minutes:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name) / "S01"
@@ -45,14 +54,15 @@ def main() -> None:
             seconds, run_mb, status = _measured("run", str(paths[0]), "--static", str(paths[1]), "--out", f"{name}/run")
             if status:
                 raise SystemExit(f"The recording of {minutes} minutes could not be analysed.")
+            written_mb = sum(file.stat().st_size for file in Path(name, "run").rglob("*") if file.is_file()) / 1e6
             out = Path(name) / "study"
             asked_bands = ("--workers", "1", "--set", "uncertainty.compute=true")
             _, study_mb, _ = _measured("study", str(folder.parent), "--out", str(out), *asked_bands)
-            table.row(
-                f"{minutes:g}", len(trial.markers), f"{seconds:.1f}", f"{run_mb:.0f}", _status(out), f"{study_mb:.0f}"
-            )
+            cells = f"{seconds:.1f}", f"{run_mb:.0f}", f"{written_mb:.1f}", _status(out), f"{study_mb:.0f}"
+            table.row(f"{minutes:g}", len(trial.markers), *cells)
             record.add(f"{minutes:g} minutes: run, processor", seconds)
             record.add(f"{minutes:g} minutes: run, peak memory", run_mb, "MB")
+            record.add(f"{minutes:g} minutes: run, disk", written_mb, "MB")
             record.add(f"{minutes:g} minutes: study, peak memory", study_mb, "MB")
     record.close()
 

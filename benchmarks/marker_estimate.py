@@ -26,7 +26,7 @@ from biodyn.processing.signals.smoothing.spline import choose_cutoff
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.trial.bodies.opensim_estimate import balance_fit
 from biodyn.trial.bodies.opensim_inputs import read_points
-from biodyn.trial.bodies.opensim_loads import table_loads, torques_with_proof
+from biodyn.trial.bodies.opensim_loads import compute_checked_torques, table_loads
 from biodyn.trial.bodies.opensim_motion import coordinate_torques, fit_model_to_markers, torques_of_fitted_model
 from biodyn.uncertainty.propagation_inputs import Magnitudes, load_magnitudes
 
@@ -108,8 +108,8 @@ def _disturbed(subject: str, seed: int, noise_m: float) -> np.ndarray:
     start_hz = choose_cutoff(x, points.recording.markers.rate_hz).cutoff_hz
     loads = table_loads(wrong, read_external_loads(walk / "grf.mot"), time_s)
     found, _, _ = balance_fit(wrong, fit, time_s, start_hz, loads)
-    every = [torques_with_proof(wrong, *spline_derivatives(time_s, fit.q, hz), loads)[0] for hz in _CUTOFFS_HZ]
-    every.append(torques_with_proof(found.model, found.q, found.v, found.vdot, loads)[0])
+    every = [compute_checked_torques(wrong, *spline_derivatives(time_s, fit.q, hz), loads)[0] for hz in _CUTOFFS_HZ]
+    every.append(compute_checked_torques(found.model, found.q, found.v, found.vdot, loads)[0])
     coordinates, inner = [c.name for c in model.coordinates], slice(10, -10)  # ends of a filter are no news
     errors = []
     for tau in every:

@@ -109,7 +109,7 @@ def held(norms: NormSet, means: Sequence[Sequence[PersonMeans]]) -> FloatArray:
     for own in means:
         rows = []
         for one in own:
-            shown = norms.at(one.speed)
+            shown = norms.norms_at_speed(one.speed)
             rows.append([_inside(shown.curves[name], curve) for name, curve in one.curves.items()])
         inside.append(rows)
     return np.asarray(inside, dtype=np.float64).mean(axis=0)
@@ -162,7 +162,7 @@ def scalars(record: Record, seed: int, replicates: int) -> None:
                 sd = float(np.sqrt(np.sum((y - X @ fitted) ** 2) / (138 - 3)))
                 shares.append(float((np.abs(y - X @ fitted) <= 1.96 * sd).mean()))
             worst = min(worst, *shares)
-            assert norms.at(1.2, 50.0).scalars[name].mean == entry["mean"][0]
+            assert norms.norms_at_speed(1.2, 50.0).scalars[name].mean == entry["mean"][0]
         above = float((np.asarray(shares) >= 0.90).mean())
         print(
             f"adult scalars, {tails}: {100 * np.mean(shares):.1f} % of the 138 inside on average, fewest "

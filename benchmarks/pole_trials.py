@@ -1,9 +1,9 @@
 """Are planted errors of force plates found in pole trials? `python benchmarks/pole_trials.py [--seeds 3]`
 
 Simulated pole trials (`simulator.pole`) over two plates that are displaced by up to 2 cm, turned by up to 2 degrees, and whose
-channels are wrong by up to 5 %: truth against what `biodyn.plates` finds, for poles with markers at both ends, above only, and on
-a line, rigid and soft. A second trial with another seed measures the centre of pressure after the correction. Largest errors over
-all plates and seeds.
+channels are wrong by up to 5 %: truth against what `biodyn.calibrate_plates` finds, for poles with markers at both ends, above
+only, and on a line, rigid and soft. A second trial with another seed measures the centre of pressure after the correction.
+Largest errors over all plates and seeds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from simulator.plates import Plate
 from simulator.pole import PlateError, PoleOptions, write_pole_trial
 
 from biodyn.conventions import FloatArray
-from biodyn.trial.pole_calibration import PlateCheck, plates
+from biodyn.trial.pole_calibration import PlateCheck, calibrate_plates
 
 POLE_KG, KNOWN_KG = 1.2, 20.0
 PLATES = (Plate(2, 0.0), Plate(4, 0.8, turned=True))
@@ -61,12 +61,12 @@ def measure(options: PoleOptions, seed: int, folder: Path) -> tuple[FloatArray, 
     """Return the deviations, and centre of pressure (mm) and direction (degrees) before and after in another trial."""
     errors = planted(seed)
     trial = write_pole_trial(folder / "pole.c3d", PLATES, errors, replace(options, known_mass_kg=KNOWN_KG, seed=seed))
-    check = plates(trial, POLE_KG, KNOWN_KG)
+    check = calibrate_plates(trial, POLE_KG, KNOWN_KG)
     second = write_pole_trial(folder / "second.c3d", PLATES, errors, replace(options, places=2, seed=seed + 500))
-    other = plates(second, POLE_KG)
+    other = calibrate_plates(second, POLE_KG)
     before = [1e3 * max(r.correction.cop_error[0] for r in other.results)]
     before.append(np.degrees(max(r.correction.direction_error[0] for r in other.results)))
-    after = np.max(list(other.errors_of(check.calibration).values()), axis=0)
+    after = np.max(list(other.rms_errors(check.calibration).values()), axis=0)
     return deviations(check, errors), np.array([*before, 1e3 * after[0], np.degrees(after[1])])
 
 

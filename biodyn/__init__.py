@@ -2,7 +2,7 @@
 
 Input: a walking trial and a standing trial, or a folder of many. Output: joint torques with uncertainty bands, checks and a
 verdict, as Python objects and result folders; for a study also one data set, group statistics and a report. `run_trial`,
-`run_session`, `run_study`, `compare`, `plates` (pole trials), `plates_from_walks` and `replay` correspond to the commands of
+`run_session`, `run_study`, `compare`, `calibrate_plates`, `estimate_plate_errors` and `replay` correspond to the commands of
 `biodyn`; `load` opens a result, `read` reads a recording of any format, and the method `export` of a result writes it for other
 programs. Imports are lazy, so that the command line starts quickly.
 

@@ -76,11 +76,11 @@ class StaticFacts:
 
     @property
     def sentence(self) -> str:
-        """Sentence on the recording from which the model was calibrated, and the reason."""
+        """Return a sentence on the recording from which the model was calibrated, and the reason."""
         if self.source == "static trial":
             return f"{self.path.name} is used as the static trial: {self.reason}."
         if self.source == "model":
-            return f"{self.path.name} is the body: {self.reason}."
+            return f"The body model is {self.path.name}: {self.reason}."
         if self.source == "poses":
             return f"No static trial is needed: {self.reason[:1].lower()}{self.reason[1:]}."
         why = self.reason.rstrip(".")
@@ -192,39 +192,39 @@ class TrialAnalysis:
 
     @property
     def time_s(self) -> FloatArray:
-        """Time of each frame (T,) s, 0 at the file's first frame."""
+        """Return the time of each frame (T,) s, 0 at the file's first frame."""
         return self.recording.markers.time_s
 
     @property
     def method(self) -> MethodChoice:
-        """Method of processing markers and forces, with the reason if it was chosen automatically."""
+        """Return the method of processing markers and forces, with the reason if it was chosen automatically."""
         if self.propagation is not None:
             return self.propagation.signals.method
-        chosen = select_method(self.settings.signals, self.recording.on_poses)
+        chosen = select_method(self.settings.signals, self.recording.uses_poses)
         return FILTERED if chosen.reason and chosen.is_estimate and self.estimate is None else chosen
 
     @property
     def cutoff_hz(self) -> float:
-        """Cut-off frequency of the markers, Hz, set or chosen automatically; 0 = no filter."""
+        """Return the cut-off frequency of the markers, Hz, set or chosen automatically; 0 = no filter."""
         return (
             self.settings.signals.marker_cutoff_of_settings if self.propagation is None else self.propagation.cutoff_hz
         )
 
     @property
     def force_cutoff_hz(self) -> float:
-        """Cut-off frequency of the plate forces, Hz; 0 = no filter."""
+        """Return the cut-off frequency of the plate forces, Hz; 0 = no filter."""
         if self.estimate is not None:
             return self.estimate.force_cutoff_hz
         return self.settings.force_cutoff_hz if self.propagation is None else self.propagation.force_cutoff_hz
 
     @property
     def has_forces(self) -> bool:
-        """Whether ground forces were measured; always true for biodyn's model, which requires them."""
+        """Return whether ground forces were measured; always true for biodyn's model, which requires them."""
         return self.imported is None or bool(self.plates) or bool(self.imported.record.get("loads"))
 
     @property
     def before_estimate(self) -> TrialAnalysis:
-        """Analysis before the joint estimate of motion and forces, in which faults of the recording are visible."""
+        """Return the analysis before the joint estimate of motion and forces, in which faults of the recording are visible."""
         if self.estimate is None:
             return self
         raw = self.estimate
@@ -239,21 +239,22 @@ class TrialAnalysis:
 
     @cached_property
     def pose_misfit(self) -> PoseMisfit | None:
-        """Distances of measured poses from the skeleton; None if markers were measured."""
+        """Return the distances of measured poses from the skeleton; None if markers were measured."""
         if self.static.source != "poses" or self.propagation is None:
             return None
         return compute_pose_misfit(self.fit, self.propagation.markers)
 
     @cached_property
     def plate_rate_forces(self) -> FootForces | None:
-        """Ground reaction at the plate sampling rate; None without a foot on a plate, or if a file assigns the forces to feet."""
+        """Return the ground reaction at the plate sampling rate; None without a contact, or if a file assigns the forces to
+        feet."""
         if self.propagation is None:
             return None
         signals = self.propagation.signals
         return forces_at_plate_rate(
             self.contacts,
             signals.raw_plates,
-            self.reaction.as_measured,
+            self.reaction.at_full_bandwidth,
             self.recording.markers.rate_hz,
             threshold_n=self.settings.contacts.threshold_n,
             order=signals.settings.filter_order,
@@ -261,7 +262,7 @@ class TrialAnalysis:
 
     @property
     def gait_inputs(self) -> TrialMechanics:
-        """Inputs of the variables of the gait cycles."""
+        """Return the quantities from which the variables of the gait cycles are computed."""
         return TrialMechanics(
             self.model,
             self.fit,
@@ -276,12 +277,12 @@ class TrialAnalysis:
 
     @cached_property
     def emg(self) -> tuple[MuscleActivity, ...]:
-        """EMG of each muscle in the analog channels of the recording; empty without such channels."""
+        """Return the EMG of each muscle in the analog channels of the recording; empty without such channels."""
         return () if self.recording.read_analog is None else muscle_activity(self.recording.analog)
 
     @cached_property
     def cycles(self) -> tuple[CycleValues, ...]:
-        """All variables over 0-100 % of each gait cycle, right cycles first; NaN if not valid."""
+        """Return all variables over 0-100 % of each gait cycle, right cycles first; NaN if not valid."""
         factor = self.settings.limits.physiological_factor
         inputs = (
             *(self.model, self.fit, self.base_angles, self.points, self.reaction, self.dynamics, self.subject.mass_kg),
@@ -293,7 +294,7 @@ class TrialAnalysis:
 
     @cached_property
     def strides(self) -> tuple[tuple[GaitCycle, StrideParameters], ...]:
-        """All gait cycles with their spatio-temporal parameters, right cycles first."""
+        """Return all gait cycles with their spatio-temporal parameters, right cycles first."""
         cycles, points, rate_hz = find_gait_cycles(self.gait_events), self.points, self.recording.markers.rate_hz
         parameters = compute_spatiotemporal_parameters(
             cycles, points.heel, points.toe, points.pelvis, rate_hz, floor_velocity_W=points.floor_velocity
@@ -302,7 +303,7 @@ class TrialAnalysis:
 
     @property
     def gait_events(self) -> tuple[GaitEvent, ...]:
-        """Events that bound gait cycles; empty without steps (a jump has a take-off and a landing, but no cycle)."""
+        """Return the events that bound gait cycles; empty without steps (a jump has a take-off and a landing, but no cycle)."""
         return self.events if self.activity.steps else ()
 
 

@@ -24,7 +24,7 @@ def severity_of(effect_nm_kg: float) -> Severity:
 
 
 def effect_text(effect_nm_kg: float) -> str:
-    """Return a text on the effect with its limit; "" if unknown."""
+    """Return a text on the effect of a fault on joint moments, with its limit; "" if the effect is unknown."""
     if not math.isfinite(effect_nm_kg):
         return ""
     return f"; joint moments change by up to {effect_nm_kg:.2f} Nm/kg RMS (fail above {LARGE_EFFECT_NM_KG:g})"
@@ -58,11 +58,11 @@ class Diagnostic:
 
     @property
     def status(self) -> Status:
-        """Status of the trial that results from this finding."""
+        """Return the status of a trial that results from this finding."""
         return STATUS_OF_SEVERITY[self.severity]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the record as JSON-ready values."""
+        """Return the finding as values that JSON can store."""
         record = asdict(self)
         record["frames"] = list(self.frames) if self.frames is not None else None
         return record
@@ -98,17 +98,17 @@ class Check:
     found: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return a check of the result as plain values, with a hint unless it passes."""
+        """Return the check as values that JSON can store, with the hint unless it passed."""
         values = {name: value for name, value in asdict(self).items() if name != "found"}
         return values | {"hint": self.hint if self.status in ("warn", "fail") else "", "covers": list(self.covers)}
 
     def as_cause_dict(self) -> dict[str, Any]:
-        """Return a cause of a verdict as plain values."""
+        """Return the check as the cause of a verdict, as values that JSON can store."""
         names = ("code", "title", "status", "text", "hint")
         return {name: getattr(self, name) for name in names}
 
     def as_data_dict(self) -> dict[str, Any]:
-        """Return a check of the recording as plain values: the measured quantities (SI) and the codes found."""
+        """Return a check of the recording as values that JSON can store: measured quantities (SI) and codes of its findings."""
         return {
             "key": self.code,
             "status": self.status,
@@ -138,12 +138,12 @@ class Verdict:
 
     @property
     def ordered_causes(self) -> list[Check]:
-        """Causes in the order of inspection: primary causes first."""
+        """Return the causes in the order in which they should be inspected: primary causes first."""
         return sorted(self.causes, key=lambda cause: cause.code not in self.begin_with)
 
     @property
     def sentence(self) -> str:
-        """One line with the status and its causes."""
+        """Return one line with the status and its causes."""
         titles = list(dict.fromkeys(cause.title for cause in self.causes if cause.status == self.status))
         if not titles:
             passed, count = sum(check.status == "pass" for check in self.checks), len(self.checks)

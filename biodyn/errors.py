@@ -61,7 +61,7 @@ class ResultError(BiodynError):
 
 
 class EstimateError(BiodynError):
-    """Motion and forces of a trial cannot be estimated together; `look` names the likely fault.
+    """Motion and forces of a trial cannot be estimated together; `look`: sentence on the likely fault.
 
     The hint also names the filter as an alternative, unless the filter is in use.
     """
@@ -131,7 +131,7 @@ def system_refusal(error: OSError | MemoryError) -> SystemRefusalError | None:
         return SystemRefusalError("Not enough memory is available.", _FREE_MEMORY)
     name = error.filename if error.filename2 is None else error.filename2
     path = os.fsdecode(name) if isinstance(name, (str, bytes)) else ""
-    where = f"'{_path_on_one_line(path)}'" if path else "What was to be read or written"
+    where = f"'{_path_on_one_line(path)}'" if path else "A file or folder cannot be read or written"
     number = getattr(error, "winerror", None)
     if number in _HINTS_OF_WINDOWS:
         return SystemRefusalError(f"{where}: {error.strerror}.", _HINTS_OF_WINDOWS[number])
@@ -144,7 +144,7 @@ def system_refusal(error: OSError | MemoryError) -> SystemRefusalError | None:
 
 def _clean_sentence(text: str) -> str:
     """Return a sentence in valid Unicode; words longer than any file name are shortened."""
-    return _ENDLESS.sub(lambda word: f"{word[0][:_SHOWN_OF_A_WORD]}...", printable(text, keep="\n\t"))
+    return _ENDLESS.sub(lambda word: f"{word[0][:_SHOWN_OF_A_WORD]}...", printable_text(text, keep="\n\t"))
 
 
 def _path_on_one_line(path: str, longest: int = 120) -> str:
@@ -153,7 +153,7 @@ def _path_on_one_line(path: str, longest: int = 120) -> str:
     return text if len(text) <= longest else f"{text[: longest // 2]}...{text[-longest // 3 :]}"
 
 
-def printable(text: str | os.PathLike[str], keep: str = "") -> str:
+def printable_text(text: str | os.PathLike[str], keep: str = "") -> str:
     r"""Return the text on one line in valid Unicode; characters that cannot be displayed are escaped.
 
     Bytes of a file name that are not UTF-8 become ``\xfc``, control characters ``\n`` or ``\x07``, marks of writing
@@ -162,10 +162,10 @@ def printable(text: str | os.PathLike[str], keep: str = "") -> str:
     text = os.fspath(text)
     if _HARMLESS.fullmatch(text):
         return text
-    return "".join(c if c in keep else _escape(c) for c in text)
+    return "".join(c if c in keep else _escape_character(c) for c in text)
 
 
-def _escape(character: str) -> str:
+def _escape_character(character: str) -> str:
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:  # a byte of a file name in the representation of Python (PEP 383)
         return f"\\x{code - 0xDC00:02x}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from biodyn.errors import SettingsError, printable
+from biodyn.errors import SettingsError, printable_text
 from biodyn.estimation.settings import EstimationSettings
 from biodyn.library.settings_section import (
     Field,
@@ -104,7 +104,7 @@ class QualityLimits(Section):
 
 
 class OutputSettings(Section):
-    """Settings of the files of a result."""
+    """Settings that select the files of a result and their format."""
 
     figures: bool = Field(True, description="write figures/*.png")
     report: bool = Field(True, description="write report.html")
@@ -115,13 +115,13 @@ class OutputSettings(Section):
     )
 
     @property
-    def packed(self) -> bool:
-        """Whether a result is written in compressed form."""
+    def is_packed(self) -> bool:
+        """Return whether a result is written in compressed form."""
         return self.tables == "packed"
 
 
 class ReportSettings(Section):
-    """Settings of the comparison data in the report."""
+    """Settings of the report: norms, axes and colours of the curves."""
 
     norms: str = Field(
         "auto",
@@ -142,10 +142,10 @@ class ReportSettings(Section):
 
     @field_validator("norms")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _require_known_norms(cls, name: str) -> str:
         problem = norm_name_error(name)
         if problem:
-            raise ValueError(printable(problem).rstrip("."))
+            raise ValueError(printable_text(problem).rstrip("."))
         return name
 
 
@@ -172,13 +172,13 @@ class Settings(Section):
     @model_validator(mode="before")
     @classmethod
     def _merge_over_preset(cls, given: Any) -> Any:
-        """Return the given entries, completed by the preset."""
+        """Return the given entries merged over those of the preset that they name."""
         name = given.get("preset") if isinstance(given, Mapping) else None
         if name is None:
             return given
         if name not in entry_names("presets"):
             near = suggest_name(str(name), entry_names("presets"))
-            raise ValueError(f"no preset '{printable(str(name))}' exists. {near}".rstrip("."))
+            raise ValueError(f"no preset '{printable_text(str(name))}' exists. {near}".rstrip("."))
         over = dict(given)
         for section, entries in library_entry("presets", name)["settings"].items():
             given_entries = given.get(section, {})
@@ -189,12 +189,12 @@ class Settings(Section):
 
     @property
     def force_cutoff_hz(self) -> float:
-        """Cut-off applied to the plate forces, Hz."""
+        """Return the cut-off frequency of the plate forces, Hz."""
         return self.signals.force_cutoff_of_settings
 
     @property
     def table_names(self) -> TableChoice:
-        """Names of the tables that the settings refer to, in the library or as a user's file."""
+        """Return the tables to which the settings refer, by name in the library or by path of a user's file."""
         model = self.model
         skeleton = "full_body" if model.skeleton == "auto" else model.skeleton
         magnitudes = self.uncertainty.magnitudes

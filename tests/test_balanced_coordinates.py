@@ -18,7 +18,7 @@ from biodyn.rigid_body.osim.model import Marker
 from biodyn.settings import settings_from
 from biodyn.trial.bodies.opensim import complete_result
 from biodyn.trial.bodies.opensim_estimate import balance_fit, balance_motion, require_uniform_times
-from biodyn.trial.bodies.opensim_loads import MeasuredLoads, no_loads
+from biodyn.trial.bodies.opensim_loads import MeasuredLoads, empty_loads
 from biodyn.trial.bodies.opensim_motion import coordinate_torques
 
 _PIN = """<PinJoint name="{name}"><socket_parent_frame>a</socket_parent_frame><socket_child_frame>b</socket_child_frame>
@@ -206,7 +206,7 @@ def test_forces_of_another_moment_are_not_absorbed_silently(hop):
 def test_what_cannot_be_balanced_is_refused(hop):
     model, t, (q, _, _), _, _ = hop
     with pytest.raises(InputFileError, match="no forces act"):
-        balance_motion(model, t, q, 6.0, no_loads(len(t)))
+        balance_motion(model, t, q, 6.0, empty_loads(len(t)))
     with pytest.raises(InputFileError, match="not uniform in time"):
         require_uniform_times(np.r_[t[:50], t[50:] + 0.004], "walk.mot")
 

@@ -146,7 +146,7 @@ def test_most_of_the_difference_to_laboratory_software_is_explained(real_data, n
     for label in ("LHipMoment", "LKneeMoment", "LAnkleMoment"):
         in_air = np.where(in_stance[:, None], 0.02, 1.0) * outputs[label].values
         outputs[label] = replace(outputs[label], values=in_air)
-    monkeypatch.setattr("biodyn.trial.differences.read", lambda _: replace(recording, model_outputs=outputs))
+    monkeypatch.setattr("biodyn.trial.result_comparison.read", lambda _: replace(recording, model_outputs=outputs))
     without = biodyn.compare(result, path)
     assert any("no force plate for the left leg" in note for note in without.notes)
     assert without.explained_shares["moment"] > 0.9
@@ -163,7 +163,7 @@ def test_the_page_shows_both_in_one_scene_with_their_curves(walk_result, folder,
     assert scene["persons"][0]["cycles"] == walk_result.spatiotemporal[["side", "start_s", "end_s"]].values.tolist()
     store = json.loads(re.search(r'id="explorer-data">(.*?)</script>', page, re.S)[1])
     hip = next(one for one in store["variables"] if one["name"] == "hip_flexion")
-    mean = walk_result.curves_in("clinical")["hip_flexion"]["r"].values.mean(axis=0)
+    mean = walk_result.cycle_curves("clinical")["hip_flexion"]["r"].values.mean(axis=0)
     np.testing.assert_allclose(hip["each"][0]["r"]["mean"], mean, atol=0.051)
     assert hip["each"][0] == hip["each"][1]
     assert page.count('data-side="') == 2
@@ -197,6 +197,7 @@ def _scene(page: str) -> dict:
     return json.loads(re.search(r'data-scene>.*?<script type="application/json">(.*?)</script>', page, re.S)[1])
 
 
+@pytest.mark.slow
 def test_an_estimate_against_a_filter_is_named_so(laboratory, walk_result):
     """All of the motion's difference is that choice; the sum of all causes is the difference still."""
     filtered = biodyn.run_trial(

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 import biodyn
 from biodyn.cli import app
-from biodyn.errors import ResultError, printable
+from biodyn.errors import ResultError, printable_text
 from biodyn.io.opensim.storage import read_storage
 from biodyn.library.tables import entry_names
 from biodyn.output.store.result_writer import write_export
@@ -425,5 +425,5 @@ def test_a_recording_whose_name_cannot_be_printed_is_found_again(walk_result, la
     walk.parent.mkdir()
     walk.write_bytes(laboratory.walk.read_bytes())
     record = walk_result.view.record
-    moved = replace(walk_result.view, record={**record, "input": {**record["input"], "path": printable(walk)}})
+    moved = replace(walk_result.view, record={**record, "input": {**record["input"], "path": printable_text(walk)}})
     assert _find_recording(moved, None) == walk

@@ -210,10 +210,10 @@ def test_a_long_table_of_forces_in_parts_is_the_same(swing, monkeypatch):
     named = ExternalForce("f", "b", ("hinge", "c0", "hinge"), ("c0", "c0", "hinge"), (), "ground", "ground")
     forces = ExternalForces((named,), table)
     q, v, vdot = spline_derivatives(t, np.zeros((len(t), 2)), 0.0)
-    whole, _ = model_torques.torques_with_proof(body, q, v, vdot, model_torques.table_loads(body, forces, t))
+    whole, _ = model_torques.compute_checked_torques(body, q, v, vdot, model_torques.table_loads(body, forces, t))
     monkeypatch.setattr(model_torques, "_LONG_TABLE", 10)
     monkeypatch.setattr(model_torques, "_BLOCK", 30)
-    parts, proof = model_torques.torques_with_proof(body, q, v, vdot, model_torques.table_loads(body, forces, t))
+    parts, proof = model_torques.compute_checked_torques(body, q, v, vdot, model_torques.table_loads(body, forces, t))
     np.testing.assert_allclose(parts, whole, rtol=1e-10, atol=1e-9)
     assert proof < 1e-12
 

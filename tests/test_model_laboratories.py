@@ -18,6 +18,8 @@ from biodyn.trial.export import export
 from biodyn.trial.request import trial_request
 from biodyn.trial.run import run_trial
 
+pytestmark = pytest.mark.slow
+
 QUICK = {"uncertainty": {"compute": False}}
 LEGS = ("hip_flexion", "knee_angle", "ankle_angle")
 

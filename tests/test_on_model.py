@@ -268,7 +268,7 @@ def test_the_kernels_of_the_free_coordinates_say_what_the_layers_say(walk):
     top[:, own.places], rates[:, own.places] = moved.q[rows, 7:], moved.v[rows, 6:]
     bent, through = np.zeros_like(rates), np.eye(len(own.held))[None]
     for layer in own.layers:
-        passed = layer.at(top, rates)
+        passed = layer.evaluate(top, rates)
         bent = passed.map_speeds(bent) + passed.bias
         top, rates, through = passed.z, passed.map_speeds(rates), passed.jacobian() @ through
     at = own.tree.columns

@@ -49,6 +49,7 @@ def one_plate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("pole"), plates=TWO_PLATES[:1], errors=ERRORS[:1], places=2, seed=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "layout", ["both ends", pytest.param("above", marks=pytest.mark.slow), pytest.param("line", marks=pytest.mark.slow)]
 )
@@ -70,10 +71,11 @@ def test_planted_errors_are_found(layout: str, tmp_path: Path) -> None:
         assert (np.abs(found.shift - true.shift) < 4.0 * found.shift_sd).all()
 
 
+@pytest.mark.slow
 def test_correction_holds_in_another_trial(one_plate: Path, tmp_path: Path) -> None:
-    check = biodyn.plates(one_plate, pole_mass_kg=1.2)
+    check = biodyn.calibrate_plates(one_plate, pole_mass_kg=1.2)
     second = written(tmp_path, plates=TWO_PLATES[:1], errors=ERRORS[:1], places=2, seed=9)
-    (cop, direction), *_ = biodyn.plates(second, pole_mass_kg=1.2).errors_of(check.calibration).values()
+    (cop, direction), *_ = biodyn.calibrate_plates(second, pole_mass_kg=1.2).rms_errors(check.calibration).values()
     assert cop < COP_M
     assert direction < np.radians(0.3)  # the moment of the hand in it: 0.5 Nm / 1.4 m / 300 N = 0.07 degrees each
     check.calibration.write(tmp_path / "plates.toml")
@@ -82,12 +84,13 @@ def test_correction_holds_in_another_trial(one_plate: Path, tmp_path: Path) -> N
     assert "errors on plate 1: centre of pressure 0." in shown.output
 
 
+@pytest.mark.slow
 def test_common_gain_needs_a_known_load(one_plate: Path) -> None:
     done = command("plates", one_plate)
     assert done.exit_code == 0
     assert "Fz +0.0 (assumed)" in done.output
     assert "A common gain of all channels cannot be determined with a pole" in done.output
-    (found,) = biodyn.plates(one_plate).calibration.plates
+    (found,) = biodyn.calibrate_plates(one_plate).calibration.plates
     assert np.isnan(found.sensitivity_sd[2, 2])
     ratio = np.diag(ERRORS[0].sensitivity) / ERRORS[0].sensitivity[2, 2]
     np.testing.assert_allclose(
@@ -100,7 +103,7 @@ def test_crosstalk_is_found(tmp_path: Path) -> None:
     C = np.eye(6)
     C[0, 2], C[4, 0] = 0.01, 0.004  # 1 % of Fz in Fx; Fx in My as crosstalk and not as a displacement
     trial = written(tmp_path, plates=TWO_PLATES[:1], errors=(Planted(sensitivity=C),))
-    (result,) = biodyn.plates(trial, pole_mass_kg=1.2).results
+    (result,) = biodyn.calibrate_plates(trial, pole_mass_kg=1.2).results
     assert result.correction.cop_error[1] < COP_M
     assert result.correction.direction_error[1] < 0.5 * result.correction.direction_error[0]
 
@@ -186,7 +189,7 @@ def test_correction_moves_the_reaction() -> None:
     shift, zero = np.array([0.02, 0.0, -0.01]), np.zeros(3)
     C = np.diag(np.full(6, 1.05))
     correction = PlateCorrection(1, corners, shift, zero, C, zero, zero, C)
-    stored, corrected = (plate_wrench(p, 100, 100.0).wrench[-1] for p in (plate, correction.applied(plate)))
+    stored, corrected = (plate_wrench(p, 100, 100.0).wrench[-1] for p in (plate, correction.correct_plate(plate)))
     np.testing.assert_allclose(corrected[3:], 1.05 * stored[3:])
     np.testing.assert_allclose(corrected[:3], 1.05 * (stored[:3] + np.cross(shift, stored[3:])), atol=1e-9)
 

@@ -55,6 +55,7 @@ def test_the_record_of_a_run_holds_its_proof_and_parts(result):
         np.testing.assert_allclose(sums[name], result.joint_torques[f"{name}_Nm"], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_folder_and_the_result_itself_replay_alike(replayed, folder):
     from_folder = biodyn.replay(folder, SHORT)
     assert from_folder.record["open_loop"] == replayed.record["open_loop"]

@@ -100,6 +100,7 @@ def started(*arguments: object) -> subprocess.Popen[bytes]:
 # -- limits -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_run_at_a_limit_of_file_sizes_leaves_nothing(laboratory: Laboratory, tmp_path: Path, quick: Path) -> None:
     with files_of_at_most(20_000):
         refused(
@@ -188,6 +189,7 @@ def test_a_screen_that_takes_nothing() -> None:
 # -- signals ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
 )

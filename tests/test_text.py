@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biodyn.cli.console_output import open_console, show_progress
-from biodyn.errors import InputFileError, ResultError, printable
+from biodyn.errors import InputFileError, ResultError, printable_text
 from biodyn.io.text_decoding import clean_text, clean_texts
 
 
@@ -91,8 +91,8 @@ def test_any_bytes_become_clean_unicode(raw: bytes) -> None:
 
 @given(st.text(max_size=40))
 def test_any_text_can_be_printed(text: str) -> None:
-    printable(text).encode("utf-8")
-    printable(os.fsdecode(text.encode("utf-8", "replace"))).encode("utf-8")
+    printable_text(text).encode("utf-8")
+    printable_text(os.fsdecode(text.encode("utf-8", "replace"))).encode("utf-8")
 
 
 def test_a_word_without_end_is_cut_in_a_sentence() -> None:
@@ -104,7 +104,7 @@ def test_a_word_without_end_is_cut_in_a_sentence() -> None:
 
 def test_a_path_that_is_no_unicode() -> None:
     path = Path(os.fsdecode(b"/data/gr\xfcn/geh\xfc.c3d"))
-    assert printable(path) == r"/data/gr\xfcn/geh\xfc.c3d"
+    assert printable_text(path) == r"/data/gr\xfcn/geh\xfc.c3d"
     error = InputFileError(f"'{path}' does not exist.", "Check the path.")
     str(error).encode("utf-8")
 
@@ -158,7 +158,7 @@ def test_names_in_latin_1_and_paths_that_are_no_unicode(laboratory, tmp_path: Pa
 
 @pytest.mark.parametrize("text", ["walk03.c3d", "Müller", "歩行", "👩‍🦯 walk", "a b", "é", 'it\'s "so"', ""])
 def test_what_can_be_shown_stays(text: str) -> None:
-    assert printable(text) == text
+    assert printable_text(text) == text
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,8 @@ def test_what_can_be_shown_stays(text: str) -> None:
     ],
 )
 def test_what_cannot_is_escaped(text: str, shown: str) -> None:
-    assert printable(text) == shown
-    printable(text).encode("utf-8")
+    assert printable_text(text) == shown
+    printable_text(text).encode("utf-8")
 
 
 def test_an_error_can_always_be_printed() -> None:

@@ -52,6 +52,7 @@ def of_two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("of_two_threads")
 def test_an_analysis_that_python_calls_takes_one_thread_of_linear_algebra() -> None:
     during: list[set[int]] = []

@@ -204,6 +204,7 @@ def run(laboratory: Laboratory, tmp_path: Path, vary: str) -> Result:
     return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "factors"),
     [

@@ -189,6 +189,7 @@ def test_stored_offsets_are_used_where_the_file_holds_them(laboratory: Laborator
     assert np.linalg.norm(knees[1] - knees[0]) < 0.02  # in the thigh's own axes the centre stays below the hip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "walk",
     [

@@ -22,6 +22,7 @@ _INTEL = 84
 _KEY = 0x50
 _CHARACTER, _INTEGER, _FLOAT = -1, 2, 4
 _FIRST_PARAMETER_BLOCK = 2
+_LARGEST_WORD = 65535  # longer recordings state their frames in TRIAL:ACTUAL_..._FIELD
 
 ParameterValue = str | int | float | Sequence[str] | Sequence[int] | Sequence[float] | NDArray[np.generic]
 Parameters = Mapping[str, Mapping[str, ParameterValue]]
@@ -67,7 +68,7 @@ def write_c3d(path: str | Path, content: C3dContent) -> None:
     groups: dict[str, dict[str, ParameterValue]] = {
         "POINT": {
             "USED": points,
-            "FRAMES": frames,
+            "FRAMES": min(frames, _LARGEST_WORD),
             "DATA_START": 0,  # set below, once the length of this section is known
             "SCALE": -1.0,
             "RATE": float(content.rate_hz),
@@ -86,6 +87,12 @@ def write_c3d(path: str | Path, content: C3dContent) -> None:
             "FORMAT": "SIGNED",
         },
     }
+    last = content.first_frame + frames - 1
+    if last > _LARGEST_WORD:
+        groups["TRIAL"] = {
+            f"ACTUAL_{name}_FIELD": np.array([number & _LARGEST_WORD, number >> 16])
+            for name, number in (("START", content.first_frame), ("END", last))
+        }
     for group, entries in content.parameters.items():
         groups.setdefault(group, {}).update(entries)
     if content.segments:
@@ -123,8 +130,8 @@ def _check(content: C3dContent, samples: int) -> None:
             f"Poses of {len(content.segments)} segments in {frames} frames are {(frames, len(content.segments), 4, 4)}, not "
             f"{content.poses.shape}."
         )
-    if max(frames + content.first_frame, channels * samples, points) > 32767:
-        raise BiodynError("A C3D file holds at most 32767 frames, points and analog values a frame.")
+    if max(channels * samples, points) > 32767:
+        raise BiodynError("A C3D file holds at most 32767 points and analog values a frame.")
 
 
 def _rotation_group(content: C3dContent) -> dict[str, ParameterValue]:
@@ -155,7 +162,7 @@ def _header(content: C3dContent, frames: int, points: int, channels: int, sample
         points,
         channels * samples,
         content.first_frame,
-        content.first_frame + frames - 1,
+        min(content.first_frame + frames - 1, _LARGEST_WORD),
         0,
         -1.0,  # negative: floats
         data_start,
@@ -192,7 +199,7 @@ def _encoded(value: ParameterValue) -> bytes:
     array = np.asarray(value)
     dimensions = [int(n) for n in reversed(array.shape)]  # C3D's first dimension varies fastest
     if array.dtype.kind in "iub":
-        return _shaped(_INTEGER, dimensions, array.astype("<i2").tobytes())
+        return _shaped(_INTEGER, dimensions, array.astype("<i2").tobytes())  # the bits of larger, unsigned words stay
     return _shaped(_FLOAT, dimensions, array.astype("<f4").tobytes())
 
 

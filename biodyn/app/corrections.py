@@ -52,7 +52,7 @@ def apply_to_subject(document: Document, correction: Correction) -> None:
     """Enter a correction of subject data in subject.toml, or in a table [settings.subject]; an empty value removes an entry."""
     for name, value in dict(correction.get("entries", {})).items():
         if name not in SUBJECT_ENTRIES:
-            raise SettingsError(f"The page does not change '{name}' of a subject.", "Edit subject.toml.")
+            raise SettingsError(f"'{name}' of a subject cannot be changed on this page.", "Edit subject.toml.")
         if value in (None, ""):
             document.pop(name, None)
         else:

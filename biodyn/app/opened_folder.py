@@ -64,8 +64,8 @@ class OpenedFolder:
 
     # -- contents of the folder ------------------------------------------------------------------------------------------
 
-    def state(self) -> State:
-        """Return path, size and modification time of every file except the results, with which changes are detected."""
+    def file_states(self) -> State:
+        """Return path, size and modification time of every file except the results; a difference indicates a changed file."""
         found = []
         for folder, folders, names in os.walk(self.root):
             folders[:] = sorted(
@@ -81,19 +81,19 @@ class OpenedFolder:
 
     @property
     def study(self) -> Study:
-        """The study of the folder as opened by `biodyn study`, updated after changes of files; raises errors as `Study.open`."""
+        """Return the study of the folder, opened again if files changed; raises the errors of `Study.open`."""
         with self._lock:
-            state = self.state()
+            state = self.file_states()
             if self._study is None or state != self._state:
                 self._study, self._state, self._keys = Study.open(self.root), state, {}
             return self._study
 
     @property
-    def out(self) -> Path:
-        """Folder of the results."""
+    def results_folder(self) -> Path:
+        """Return the folder of the results."""
         return self.root / self.study.default_folder
 
-    def trial(self, path: str) -> PlannedTrial | None:
+    def find_trial(self, path: str) -> PlannedTrial | None:
         """Return the planned trial of a recording; None if the recording is not a trial."""
         return next((trial for trial in self.study.plan.trials if path_text(trial.path) == path), None)
 
@@ -118,7 +118,7 @@ class OpenedFolder:
                     self._keys[trial.path] = record.key
             return not record.failed and self._keys[trial.path] != record.key
 
-    def recording(self, path: str) -> Path:
+    def recording_path(self, path: str) -> Path:
         """Return the absolute path of a recording of the folder; raises InputFileError for any other path."""
         if any(path_text(file.path) == path for file in self.study.plan.files):
             place = (self.root / path).resolve()
@@ -126,7 +126,7 @@ class OpenedFolder:
                 return place
         raise InputFileError("There is no such recording in the folder.", "Open the folder again.")
 
-    def rows(self) -> list[dict[str, Any]]:
+    def recording_rows(self) -> list[dict[str, Any]]:
         """Return the recordings of the folder as rows of a table, one per file."""
         study = self.study
         out = self.root / study.default_folder
@@ -160,16 +160,16 @@ class OpenedFolder:
             rows.append(row)
         return rows
 
-    def details(self, path: str) -> dict[str, Any]:
+    def recording_details(self, path: str) -> dict[str, Any]:
         """Return the contents of the page of a recording as JSON values, except for its curves."""
-        self.recording(path)
-        trial = self.trial(path)
+        self.recording_path(path)
+        trial = self.find_trial(path)
         file = next(file for file in self.study.plan.files if path_text(file.path) == path)
         details: dict[str, Any] = {"path": path, "role": file.role, "reason": file.reason, "trial": trial}
         details["statics"] = [path_text(f.path) for f in self.study.plan.files if f.role in ("static", "walk")]
         details["entry"] = tomlkit.dumps(read_document(self.root / DEFINITION_NAME).get("trials", {}).get(path, {}))
         details["review"] = _find_review(self.study, path)
-        record = details["record"] = None if trial is None else read_trial_record(self.out / trial.folder)
+        record = details["record"] = None if trial is None else read_trial_record(self.results_folder / trial.folder)
         details["outdated"] = trial is not None and record is not None and self.is_outdated(trial, record)
         details["findings"] = self._sorted_findings(trial)
         details["subject"] = {} if trial is None else self._subject_values(trial)
@@ -177,9 +177,9 @@ class OpenedFolder:
         return details
 
     def _sorted_findings(self, trial: PlannedTrial | None) -> list[Mapping[str, Any]]:
-        if trial is None or not (self.out / trial.folder / "run.json").is_file():
+        if trial is None or not (self.results_folder / trial.folder / "run.json").is_file():
             return []
-        found = StoredResult(self.out / trial.folder).record.get("diagnostics", [])
+        found = StoredResult(self.results_folder / trial.folder).record.get("diagnostics", [])
         order = {"error": 0, "warning": 1}
         shown = [finding for finding in found if finding.get("severity") in order]
         return sorted(
@@ -192,22 +192,22 @@ class OpenedFolder:
     def check_page(self, path: str) -> str:
         """Return the page of `biodyn check`: the recording in 3-D with markers, plates and forces."""
         with tempfile.TemporaryDirectory() as folder:
-            return write_check_page(self.recording(path), folder)[1].read_text(encoding="utf-8")
+            return write_check_page(self.recording_path(path), folder)[1].read_text(encoding="utf-8")
 
     def trial_page(self, path: str) -> str:
         """Return the report of a trial; raises ResultError without a result."""
-        trial = self.trial(path)
+        trial = self.find_trial(path)
         if trial is None:
             raise InputFileError("This recording is not a trial.", "Only walks have a report.")
-        view = read_view(self.out / trial.folder)
+        view = read_view(self.results_folder / trial.folder)
         return render_trial_report(view, view.figures_svg())
 
-    def signals(self, path: str) -> dict[str, Any]:
-        """Return the data of the curves of a recording: vertical plate forces (N), contacts, events and cycles (s).
+    def recording_signals(self, path: str) -> dict[str, Any]:
+        """Return the curves of a recording as JSON values: vertical plate forces (N), contacts, events and cycles (s).
 
-        Contacts and events are shown as corrected, also before the next analysis.
+        Corrections of contacts and events are applied, even if the trial was not analysed again.
         """
-        recording, trial = read(self.recording(path)), self.trial(path)
+        recording, trial = read(self.recording_path(path)), self.find_trial(path)
         markers = recording.motion.markers
         wrenches: tuple[PlateWrench | PlateError, ...] = ()
         if markers is not None:
@@ -222,9 +222,9 @@ class OpenedFolder:
             every = max(1, len(vertical_n) // _SHOWN_SAMPLES)
             values = to_json_values(vertical_n[::every].round(1))
             signals["plates"].append({"number": plate.number, "rate_hz": plate.rate_hz / every, "values": values})
-        if trial is None or not (self.out / trial.folder / "run.json").is_file():
+        if trial is None or not (self.results_folder / trial.folder / "run.json").is_file():
             return signals
-        result = StoredResult(self.out / trial.folder)
+        result = StoredResult(self.results_folder / trial.folder)
         signals |= {name: _json_rows(getattr(result, name).to_dict("records")) for name in ("contacts", "events")}
         signals["cycles"] = _json_rows(result.spatiotemporal[["side", "start_s", "end_s"]].to_dict("records"))
         entry = self.study.definition.trials.get(path)
@@ -245,14 +245,14 @@ class OpenedFolder:
 
     # -- corrections ------------------------------------------------------------------------------------------------
 
-    def correct(self, correction: Correction) -> None:
+    def apply_correction(self, correction: Correction) -> None:
         """Write a correction to study.toml or subject.toml; an invalid one raises SettingsError and changes nothing."""
         with self._lock:
             path = str(correction.get("path", ""))
             definition = self.root / DEFINITION_NAME
-            self.recording(path)
+            self.recording_path(path)
             if correction.get("kind") == "subject":
-                trial = self.trial(path)
+                trial = self.find_trial(path)
                 if trial is None:
                     raise SettingsError("Subject data belong to a walk.", "Open a walk of the subject.")
                 target = self._subject_file(trial)
@@ -286,7 +286,7 @@ class OpenedFolder:
 
     @property
     def last_change(self) -> str:
-        """Description of the change that `undo` reverts; empty without changes."""
+        """Return a description of the change that `undo` reverts; "" if there is none."""
         return self._undo[-1][0] if self._undo else ""
 
     def undo(self) -> None:
@@ -317,7 +317,7 @@ class OpenedFolder:
 
 
 def _find_review(study: Study, path: str) -> Mapping[str, Any] | None:
-    """Return the review of a trial; None without a review."""
+    """Return the decision of a reviewer about a trial; None if there is none."""
     entry = study.definition.trials.get(path)
     return None if entry is None or entry.review is None else entry.review.model_dump()
 

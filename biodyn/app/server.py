@@ -23,7 +23,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainT
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from biodyn.app.job import Job
+from biodyn.app.analysis_job import Job
 from biodyn.app.opened_folder import OpenedFolder, State
 from biodyn.errors import BiodynError, SettingsError
 from biodyn.output.report.page import page_environment
@@ -97,7 +97,7 @@ class RequestGuard:
 
 
 class App:
-    """Answers to the requests that the local page sends about one folder."""
+    """Handlers of the requests that the local page sends about one folder."""
 
     def __init__(self, folder: OpenedFolder) -> None:
         self.folder, self.job = folder, Job(folder.root)
@@ -109,12 +109,12 @@ class App:
     def overview(self, request: Request) -> Response:
         """Return the page with the recordings of the folder."""
         try:
-            rows, study = self.folder.rows(), self.folder.study
+            rows, study = self.folder.recording_rows(), self.folder.study
         except BiodynError as error:
             return _page_response(
                 "problem.html.j2", base=_base_path(request), error=str(error), undo=self.folder.last_change
             )
-        report = (self.folder.out / "report.html").is_file()
+        report = (self.folder.results_folder / "report.html").is_file()
         roles = ("walk", "unreadable", "static", "functional", "other", "excluded")
         rows.sort(key=lambda row: roles.index(row["role"]))
         return _page_response(
@@ -124,7 +124,7 @@ class App:
 
     def recording(self, request: Request) -> Response:
         """Return the page of one recording: curves, corrections and review."""
-        details = self.folder.details(request.query_params.get("path", ""))
+        details = self.folder.recording_details(request.query_params.get("path", ""))
         return _page_response(
             "recording.html.j2",
             base=_base_path(request),
@@ -133,18 +133,18 @@ class App:
             **details,
         )
 
-    def view(self, request: Request) -> Response:
+    def recording_scene(self, request: Request) -> Response:
         """Return the page with one recording in 3-D."""
         return _report_response(self.folder.check_page(request.query_params.get("path", "")))
 
-    def report(self, request: Request) -> Response:
+    def trial_report(self, request: Request) -> Response:
         """Return the report of a trial."""
         return _report_response(self.folder.trial_page(request.query_params.get("path", "")))
 
-    def result(self, request: Request) -> Response:
-        """Return a file of the results."""
-        place = (self.folder.out / request.path_params["file"]).resolve()
-        if not place.is_relative_to(self.folder.out.resolve()) or not place.is_file():
+    def result_file(self, request: Request) -> Response:
+        """Return the requested file from the folder of the results."""
+        place = (self.folder.results_folder / request.path_params["file"]).resolve()
+        if not place.is_relative_to(self.folder.results_folder.resolve()) or not place.is_file():
             return PlainTextResponse("There is no such file.", 404)
         response = FileResponse(place)
         response.headers["content-security-policy"] = _REPORT
@@ -152,17 +152,17 @@ class App:
 
     def signals(self, request: Request) -> Response:
         """Return the curves, contacts, events and cycles of a recording as JSON."""
-        return JSONResponse(self.folder.signals(request.query_params.get("path", "")))
+        return JSONResponse(self.folder.recording_signals(request.query_params.get("path", "")))
 
-    def state(self, _: Request) -> Response:
+    def analysis_progress(self, _: Request) -> Response:
         """Return the progress of the analysis as JSON."""
         return JSONResponse({**self.job.as_dict(), "watching": self.watching, "undo": self.folder.last_change})
 
     # -- actions ----------------------------------------------------------------------------------------------------
 
-    def correct(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def apply_correction(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Write a correction to study.toml or subject.toml of the folder."""
-        self.folder.correct(body)
+        self.folder.apply_correction(body)
         return {"saved": True}
 
     def undo(self, _: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -170,7 +170,7 @@ class App:
         self.folder.undo()
         return {"saved": True}
 
-    def run(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def start_analysis(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Start the analysis of one trial (`path`), of a session (`subject`, `session`), or of all trials."""
         trials = self.folder.study.plan.trials
         if "path" in body:
@@ -189,14 +189,14 @@ class App:
         self.job.cancel()
         return {"stopped": True}
 
-    def watch(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def switch_watching(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Switch the automatic analysis of new files on or off."""
         self.watching = bool(body.get("on"))
         return {"watching": self.watching}
 
-    def export(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    def export_result(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """Export the result of a trial for another program to exports/ in the folder of the results."""
-        trial = self.folder.trial(str(body.get("path", "")))
+        trial = self.folder.find_trial(str(body.get("path", "")))
         if trial is None:
             raise SettingsError("This recording is not a trial.")
         to = str(body.get("to", ""))
@@ -206,10 +206,10 @@ class App:
             paper = chosen_letterhead(True, None)
             assert paper is not None
             target.mkdir(parents=True, exist_ok=True)
-            write_pdf_report(read_view(self.folder.out / trial.folder), target, paper)
+            write_pdf_report(read_view(self.folder.results_folder / trial.folder), target, paper)
             return {"folder": folder, "files": ["report.pdf"]}
         recording = self.folder.root / trial.path if to == "c3d" else None
-        done = export(self.folder.out / trial.folder, to, target, recording=recording, force=True)
+        done = export(self.folder.results_folder / trial.folder, to, target, recording=recording, force=True)
         return {"folder": folder, "files": list(done.files), "notes": done.notes}
 
     # -- watch --------------------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ class App:
             if not self.watching:
                 known = None
                 continue
-            state = self.folder.state()
+            state = self.folder.file_states()
             known = state if known is None else known
             if state != last:
                 last, changed_s = state, time.monotonic()
@@ -294,21 +294,23 @@ def _post_endpoint(handler: Callable[[Mapping[str, Any]], Mapping[str, Any]]) ->
 
 
 def make_application(folder: OpenedFolder, token: str, port: int) -> tuple[ASGIApp, App]:
-    """Return the server of a folder and its handlers; every address begins with the token."""
+    """Return the ASGI server of a folder and its request handlers; every address begins with the token."""
     app = App(folder)
+    commands = ("correct", "undo", "run", "cancel", "watch", "export")
+    handlers = (app.apply_correction, app.undo, app.start_analysis, app.cancel, app.switch_watching, app.export_result)
     routes = [
         Route("/", _get_endpoint(app.overview)),
         Route("/recording", _get_endpoint(app.recording)),
-        Route("/view", _get_endpoint(app.view)),
-        Route("/report", _get_endpoint(app.report)),
-        Route("/result/{file:path}", _get_endpoint(app.result)),
+        Route("/view", _get_endpoint(app.recording_scene)),
+        Route("/report", _get_endpoint(app.trial_report)),
+        Route("/result/{file:path}", _get_endpoint(app.result_file)),
         Route("/signals", _get_endpoint(app.signals)),
-        Route("/state", _get_endpoint(app.state)),
+        Route("/state", _get_endpoint(app.analysis_progress)),
         Route("/app.css", _get_endpoint(lambda request: _static_file_response(request, "app.css", "text/css"))),
         Route("/app.js", _get_endpoint(lambda request: _static_file_response(request, "app.js", "text/javascript"))),
         *(
-            Route(f"/{name}", _post_endpoint(getattr(app, name)), methods=["POST"])
-            for name in ("correct", "undo", "run", "cancel", "watch", "export")
+            Route(f"/{command}", _post_endpoint(handler), methods=["POST"])
+            for command, handler in zip(commands, handlers, strict=True)
         ),
     ]
 

@@ -85,7 +85,7 @@ _CAUSES = "any of the causes above; missing trunk and arm markers, a body that d
 
 
 def _add_residual_checks(kind: Literal["force", "moment"], unit: str, place: int) -> None:
-    """Register the checks of residual force or moment, of the recording and of the result."""
+    """Register the checks of the residual force or moment: that of the recording, and that of the result."""
     title = f"Pelvis residual {kind}"
     code = f"residual-{kind}"
 
@@ -102,7 +102,7 @@ def _add_residual_checks(kind: Literal["force", "moment"], unit: str, place: int
     )
     def check_recording_residual(trial: TrialFacts, limit: float) -> CheckResult:
         """Report a residual beyond its limit as a finding."""
-        vectors, (warn, fail, _) = _residual_vectors(trial, kind), trial.residual_limits.of(kind)
+        vectors, (warn, fail, _) = _residual_vectors(trial, kind), trial.residual_limits.select_kind(kind)
         return CheckResult(
             None, "", vector_rms(vectors), warn, findings=report_large_residual(code, vectors, warn, fail, unit)
         )
@@ -136,7 +136,7 @@ def _residual_vectors(trial: TrialFacts, kind: Literal["force", "moment"]) -> Fl
 
 def _assess_residual(trial: TrialFacts, kind: Literal["force", "moment"], unit: str) -> CheckResult:
     limits, model = trial.residual_limits, trial.analysis.model
-    warn, fail, unseen = limits.of(kind)
+    warn, fail, unseen = limits.select_kind(kind)
     size = np.linalg.norm(_residual_vectors(trial, kind), axis=1)
     if trial.other_loads:
         return CheckResult(

@@ -40,7 +40,7 @@ class FileFacts:
     def frames_with_person(self) -> BoolArray:
         """Frames (T,) with the person present, from the markers of the recognised set; all frames if no set is recognised."""
         labels, seen = self._visible_labels_and_frames
-        if self.recording.on_poses or isinstance(self.mapping, MarkerSetError):
+        if self.recording.uses_poses or isinstance(self.mapping, MarkerSetError):
             return is_person_visible(seen)
         return is_person_visible(seen[:, [self.mapping.role(label) is not None for label in labels]])
 
@@ -48,7 +48,7 @@ class FileFacts:
     def _visible_labels_and_frames(self) -> tuple[tuple[str, ...], BoolArray]:
         """Labels, and the frames (T, M) in which each of them is visible."""
         markers, poses = self.recording.markers, self.recording.motion.poses
-        if self.recording.on_poses and poses is not None:
+        if self.recording.uses_poses and poses is not None:
             return poses.labels, np.isfinite(poses.origins[..., 0])
         return markers.labels, np.isfinite(markers.positions[..., 0])
 
@@ -114,7 +114,7 @@ def check_marker_visibility(file: FileFacts, limit: float) -> CheckResult:
 )
 def check_marker_set(file: FileFacts, limit: float) -> CheckResult:
     """Find a marker set for the labels."""
-    if file.recording.on_poses:
+    if file.recording.uses_poses:
         return CheckResult()
     error = file.mapping
     if not isinstance(error, MarkerSetError):

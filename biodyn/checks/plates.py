@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.causes import PLATE_SHIFT_M, cause_findings, shifts_of_plates
+from biodyn.checks.estimators.causes import PLATE_SHIFT_M, cause_findings, plate_shifts
 from biodyn.checks.estimators.plate_faults import SOUND, plate_mismatch
 from biodyn.checks.estimators.plate_position import measure_flat_feet, relative_heights, report_plate_heights
 from biodyn.checks.estimators.plate_signals import (
@@ -185,7 +185,7 @@ def check_channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
 )
 def check_plate_positions(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare positions of the plates with the file; the findings are those of `check_channels_and_axes`."""
-    sizes = () if trial.disagreement is None else shifts_of_plates(trial.disagreement)
+    sizes = () if trial.disagreement is None else plate_shifts(trial.disagreement)
     return CheckResult(value=max(sizes, default=np.nan))
 
 
@@ -206,7 +206,7 @@ def check_plate_positions(trial: TrialFacts, limit: float) -> CheckResult:
 def check_plate_heights(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare heights of the plates with the file."""
     inputs = trial.analysis.propagation
-    if trial.evidence is None or inputs is None or not trial.has_markers or trial.analysis.recording.on_poses:
+    if trial.evidence is None or inputs is None or not trial.has_markers or trial.analysis.recording.uses_poses:
         return CheckResult()
     foot_heights = measure_flat_feet(
         trial.evidence,

@@ -10,7 +10,7 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators import residual as base_residual
-from biodyn.checks.estimators.causes import Cause, Disagreement, delayed, find_causes
+from biodyn.checks.estimators.causes import Cause, Disagreement, delay_change, find_causes
 from biodyn.checks.estimators.plate_evidence import (
     PlateEvidence,
     centre_of_mass,
@@ -218,7 +218,7 @@ class TrialFacts:
         """Return the RMS change of joint moments, Nm/kg, by a cause; NaN if it changes no force."""
         if self.evidence is None:
             return np.nan
-        return largest_effect(self.analysis.fit, self.evidence, cause.corrected(self.evidence))
+        return largest_effect(self.analysis.fit, self.evidence, cause.corrected_wrenches(self.evidence))
 
     @cached_property
     def tilted_markers(self) -> tuple[Diagnostic, ...]:
@@ -237,7 +237,7 @@ class TrialFacts:
         if self.evidence is None:
             return np.nan
         plates = {n: plate.wrench for n, plate in enumerate(self.evidence.plates)}
-        shifted = {n: wrench + delayed(wrench, -late_s * self.rate_hz) for n, wrench in plates.items()}
+        shifted = {n: wrench + delay_change(wrench, -late_s * self.rate_hz) for n, wrench in plates.items()}
         return largest_effect(self.analysis.fit, self.evidence, shifted)
 
     def effect_of_gains(self) -> float:

@@ -4,8 +4,8 @@ Commands compute nothing. Imports inside commands are lazy, so that help answers
 
 - `exit_codes`: entry point `main`, exit codes, error messages, signals.
 - `commands`: the command `biodyn` and its subcommands, in the order of the help.
-- `run`: `run` and `demo`. `study`: `study` and `session`. `results`: commands that take a result folder. `inspect`: commands
-  that show a file or the library.
+- `run`: commands run and demo. `study`: commands study and session. `results`: commands that take a result folder. `inspect`:
+  commands that show a file or the library. `open`: command open.
 - `console_output`: console, progress line, summary of a result. `options`: options shared by several commands.
 """
 

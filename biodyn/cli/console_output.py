@@ -31,7 +31,8 @@ _WIDTH = 100  # characters of a line of the summary
 
 
 def escape_unprintable() -> None:
-    """Print characters that the terminal's encoding lacks as escapes, so that no name of a marker ends the program."""
+    """Print characters that the terminal's encoding lacks as escape sequences; otherwise such a marker name raises an
+    error."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -47,16 +48,16 @@ def show_progress(console: Console, heading: str = "") -> Iterator[Callable[[str
 def open_console(on_error: bool = False) -> Console:
     """Return the console of the commands: standard output, or standard error.
 
-    Texts contain names from recordings: control characters and marks of writing direction are printed as escapes, and square
-    brackets are not markup.
+    Texts contain names from recordings. Therefore control characters and marks of writing direction are printed as escape
+    sequences, and square brackets are not markup.
     """
     from rich.console import Console
 
-    from biodyn.errors import printable
+    from biodyn.errors import printable_text
 
     class PlainConsole(Console):
         def render_str(self, text: str, **options: Any) -> Text:
-            return super().render_str(printable(text, keep="\n\t"), **options)
+            return super().render_str(printable_text(text, keep="\n\t"), **options)
 
         def on_broken_pipe(self) -> None:
             _exit_on_closed_pipe(sys.stderr if on_error else sys.stdout)
@@ -79,27 +80,27 @@ def print_data(text: str) -> None:
 
 
 def _exit_on_closed_pipe(stream: TextIO) -> NoReturn:
-    """End after the reader of a pipe has ended ('| head'), with the exit code of SIGPIPE."""
+    """Exit with the exit code of SIGPIPE, after the program that reads the output has ended (as in '| head')."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     raise SystemExit(141)
 
 
 def status_text(text: str) -> Text:
-    """Return a text for the progress line that is not read as markup."""
+    """Return a text for the progress line, in which square brackets are not markup."""
     from rich.text import Text
 
-    from biodyn.errors import printable
+    from biodyn.errors import printable_text
 
-    return Text(printable(text))
+    return Text(printable_text(text))
 
 
 def open_in_browser(page: Path, console: Console) -> None:
-    """Open a page in the browser, or print why this is not possible."""
+    """Open a page in the browser; if this is not possible, print the reason."""
     import webbrowser
 
     if not page.is_file():
         print_lines(
-            console, "There is no report to open: [output] report is off, or results of this kind have no report."
+            console, "There is no report to open: [output] report is off, or this kind of result has no report."
         )
     elif not webbrowser.open(page.resolve().as_uri()):
         print_lines(console, f"No browser was found; the report is {page}.")

@@ -20,7 +20,7 @@ STOPPED = "biodyn: stopped. Unfinished files were removed; completed results are
 
 
 class StoppedError(SystemExit):
-    """A signal requested the program to end; `reported`: the message has been printed."""
+    """Raised when a signal requests that the program ends; `reported`: the message has been printed."""
 
     reported = False
 
@@ -140,7 +140,8 @@ def _print_error_and_exit(error: BiodynError) -> NoReturn:
 
 
 def _discard_unwritten_output() -> None:
-    """Discard text that standard output refuses: Python would write it again at exit and change the exit code to 120."""
+    """Discard text that could not be written to standard output. Otherwise Python writes it again at exit and changes the
+    exit code to 120."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -28,7 +28,7 @@ def check(
         Path | None, typer.Option(help="Settings for the analysis; they are validated too.", metavar="FILE.toml")
     ] = None,
     marker_set: Annotated[
-        str | None, typer.Option(help="Try this marker set: a name, or a TOML file.", metavar="NAME|FILE.toml")
+        str | None, typer.Option(help="Marker set to use: a name, or a TOML file.", metavar="NAME|FILE.toml")
     ] = None,
     model: Annotated[
         Path | None, typer.Option(help="OpenSim model that will follow the markers of FILE.", metavar="MODEL.osim")
@@ -75,7 +75,7 @@ def check(
         raise typer.Exit(CHECKS_FAILED)
 
 
-def plates(
+def find_plate_errors(
     trials: Annotated[
         list[Path],
         typer.Argument(
@@ -93,7 +93,7 @@ def plates(
     known_mass: Annotated[
         float | None,
         typer.Option(
-            help="A mass that rests on each plate for some seconds in one of the recordings, kg. Without it, the "
+            help="Known mass, kg, that rests on each plate for some seconds in one of the recordings. Without it, the "
             "common gain of the channels of a plate is not determined.",
             metavar="KG",
             parser=parse_number,
@@ -105,7 +105,7 @@ def plates(
     apply: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Show the errors that an earlier calibration leaves in these recordings. May be repeated.",
+            help="Show the plate errors that remain in these recordings with an earlier calibration. May be repeated.",
             metavar="FILE.toml",
         ),
     ] = None,
@@ -122,7 +122,7 @@ def plates(
         earlier = [PlateCalibration.read(path) for path in apply or ()]
         with show_progress(console) as step:
             step("reading")
-            lines, calibration = _plate_errors(trials, pole_mass, known_mass, earlier, step)
+            lines, calibration = _estimate_plate_errors(trials, pole_mass, known_mass, earlier, step)
         print_lines(console, *lines)
         if calibration is None:
             print_lines(console, "Nothing was written, because the walks show no plate error that can be corrected.")
@@ -133,7 +133,7 @@ def plates(
             print_lines(console, f"Calibration: {out} (use: biodyn run WALK.c3d --plates {out})")
 
 
-def _plate_errors(
+def _estimate_plate_errors(
     trials: list[Path],
     pole_mass: float | None,
     known_mass: float | None,
@@ -143,21 +143,21 @@ def _plate_errors(
     """Return the plate errors estimated from pole trials or from the walks of a folder."""
     if len(trials) == 1 and trials[0].is_dir():
         from biodyn.errors import SettingsError
-        from biodyn.study.plate_errors import plates_from_walks
+        from biodyn.study.plate_errors import estimate_plate_errors
 
         if earlier or pole_mass is not None or known_mass is not None:
             raise SettingsError(
                 "--apply, --pole-mass and --known-mass apply to pole trials and not to a folder of walks."
             )
-        of_walks = plates_from_walks(trials[0], step)
+        of_walks = estimate_plate_errors(trials[0], step)
         return of_walks.lines(), of_walks.calibration
-    from biodyn.trial.pole_calibration import plates as check_plates
+    from biodyn.trial.pole_calibration import calibrate_plates
 
-    found = check_plates(trials, pole_mass, known_mass)
+    found = calibrate_plates(trials, pole_mass, known_mass)
     return [*found.lines(), *(line for one in earlier for line in found.error_lines(one))], found.calibration
 
 
-def models(
+def list_models(
     landmarks: Annotated[
         bool, typer.Option("--landmarks", help="List the landmarks and segments for marker set files.")
     ] = False,
@@ -215,14 +215,14 @@ def list_norms() -> None:
             print_lines(
                 console,
                 f"{name}: {norm_set.group}",
-                f"    {', '.join(contents)}, {low:.2f} to {high:.2f} {SPEED_WORDS[norm_set.measure]}, {table['band']}",
+                f"    {', '.join(contents)}, {low:.2f} to {high:.2f} {SPEED_WORDS[norm_set.speed_measure]}, {table['band']}",
                 f"    {table['citation']}",
                 f"    Licence: {table['licence']}",
             )
 
 
 @norms.command("build")
-def build(
+def write_norms(
     study: Annotated[Path, typer.Argument(help="The output folder of a finished study.", metavar="STUDY_DIR")],
     out: Annotated[Path, typer.Option(help="Output file.", metavar="FILE.toml")],
     name: Annotated[str | None, typer.Option(help="Name of the norms. Default: name of the study's folder.")] = None,

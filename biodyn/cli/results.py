@@ -49,12 +49,12 @@ def compare(
             _compare_sessions(first, second, out, console)
             return
         with show_progress(console) as step:
-            from biodyn.trial.differences import compare as compare_results
+            from biodyn.trial.result_comparison import compare as compare_results
 
             step("comparing")
             comparison = compare_results(first, second)
             folder = None if out is None else comparison.save(out)
-        rows = comparison.rows()
+        rows = comparison.screen_rows()
         if not verbose:
             curves = comparison.differences
             leg = [
@@ -84,7 +84,7 @@ def compare(
 
 
 def _merge_facts(summary: Sequence[str], causes: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of a comparison with one fact per cause, and the number of the others."""
+    """Yield the summary lines of a comparison with one fact per cause, and the number of further facts of this cause."""
     counts = Counter(causes)
     for line in summary:
         cause = line.partition(":")[0]
@@ -96,7 +96,7 @@ def _merge_facts(summary: Sequence[str], causes: Sequence[str]) -> Iterator[str]
 
 
 def _compare_sessions(before: Path, after: Path, out: Path | None, console: Console) -> None:
-    """Print the changes between two sessions that exceed the minimal detectable change."""
+    """Compare two sessions of a person and print the changes that exceed the minimal detectable change."""
     from biodyn.study.session_change import compare_sessions
 
     change = compare_sessions(before, after)
@@ -154,7 +154,7 @@ def replay(
         )
 
 
-def report(
+def regenerate_report(
     result: Annotated[
         Path,
         typer.Argument(

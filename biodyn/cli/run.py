@@ -45,7 +45,7 @@ from biodyn.errors import (
     ResultError,
     SettingsError,
     StaticTrialError,
-    printable,
+    printable_text,
     system_refusal,
 )
 
@@ -136,7 +136,7 @@ def run(
     scale_setup: Annotated[
         Path | None,
         typer.Option(
-            help="OpenSim ScaleTool set-up that scales --model first. With --static alone: scaled by its markers.",
+            help="OpenSim ScaleTool set-up to scale --model first. Without it, --static scales by its markers.",
             metavar="SETUP.xml",
         ),
     ] = None,
@@ -195,14 +195,14 @@ def run(
         raise typer.Exit(CHECKS_FAILED)
 
 
-def demo(
+def run_demo(
     out: Annotated[Path, typer.Option(help="Result folder.", metavar="DIR", show_default=True)] = Path(
         "reports", "demo"
     ),
     force: Force = False,
     open_page: OpenPage = False,
 ) -> None:
-    """Analyse the sample walk of biodyn; needs no data of your own."""
+    """Analyse the sample walk of biodyn. No data of your own are required."""
     with exit_on_expected_error():
         walk = sample_folder(Path(__file__).parents[1]) / SAMPLE_WALK
     run([walk], out=out, force=force, open_page=open_page)
@@ -211,7 +211,7 @@ def demo(
 def sample_folder(package: Path) -> Path:
     """Return the folder of the sample walk: in the installed package, or in a copy of the repository.
 
-    Raises InputFileError without a sample walk.
+    Raises InputFileError if there is no sample walk.
     """
     for folder in (package / "sample", package.parent / "sample_data" / "subject01"):
         if (folder / SAMPLE_WALK).is_file():
@@ -350,13 +350,13 @@ def _applies_to_model(name: str) -> bool:
 def _analyse_each_walk(walks: Sequence[Path], out: Path | None, options: RunOptions, console: Console) -> int:
     """Analyse walks one after the other, each into its own folder; return the worst exit code.
 
-    An error of a walk is printed in one sentence, and the next walk is analysed. Raises ResultError before any work is done if
-    a folder is in use, or two walks have the same folder.
+    An error of a walk is printed in one sentence, and the next walk is analysed. Raises ResultError before the first analysis
+    if a folder is in use, or two walks have the same folder.
     """
-    folders = _free_folders(walks, out, options.force)
+    folders = _result_folders(walks, out, options.force)
     worst, records = 0, []
     for number, (walk, folder) in enumerate(zip(walks, folders, strict=True), start=1):
-        name = printable(walk.name)
+        name = printable_text(walk.name)
         code, refusal = 0, None
         try:
             heading = f"{number} of {len(walks)}, {name}"
@@ -379,7 +379,7 @@ def _analyse_each_walk(walks: Sequence[Path], out: Path | None, options: RunOpti
     return worst
 
 
-def _free_folders(walks: Sequence[Path], out: Path | None, force: bool) -> list[Path]:
+def _result_folders(walks: Sequence[Path], out: Path | None, force: bool) -> list[Path]:
     """Return the result folder of each walk; ResultError if one is in use or shared."""
     from biodyn.output.store.folder import RECORD_NAME, default_result_folder, require_usable_folder
 

@@ -48,7 +48,7 @@ class PageChoice(StrEnum):
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Analyse trials again that failed before.")]
 
 
-def study(
+def analyse_study(
     source: Annotated[
         Path,
         typer.Argument(
@@ -111,7 +111,7 @@ def study(
     _exit_with_status(progress)
 
 
-def session(
+def analyse_session(
     walks: Annotated[
         list[Path],
         typer.Argument(
@@ -168,7 +168,7 @@ def session(
 
 
 def _exit_with_status(progress: Progress) -> None:
-    """Exit with the code of the trials' outcomes."""
+    """Exit with a non-zero code if a trial failed or its checks failed."""
     if progress.failed:
         raise typer.Exit(SOME_FAILED)
     if progress.checks_failed:
@@ -177,7 +177,7 @@ def _exit_with_status(progress: Progress) -> None:
 
 @contextmanager
 def _explain_early_interruption(console: Console) -> Iterator[None]:
-    """Print what an interruption of imports and discovery means."""
+    """Print how to resume after an interruption before the first trial, during imports and discovery."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
@@ -197,7 +197,7 @@ def _run_study(console: Console, opened: Study, folder: Path, verbose: bool, opt
     except (KeyboardInterrupt, SystemExit):
         print_lines(console, f"Stopped: {progress.remaining_text()} The same command resumes where it stopped.")
         raise
-    print_lines(console, f"{progress.line()}.")
+    print_lines(console, f"{progress.status_line()}.")
     _print_verdicts(console, folder, verbose)
     return progress
 
@@ -225,10 +225,10 @@ def _study_callbacks(
         if outcome.failed and not outcome.kept:
             text = f"failed: {outcome.subject}/{outcome.trial}: {outcome.reason}"
             print_lines(console, text, style=SEVERITY_STYLE["error"])
-        status.update(status_text(f"{step}: {progress.line()}"))
+        status.update(status_text(f"{step}: {progress.status_line()}"))
         if not console.is_terminal and time.monotonic() - printed_s > interval_s:
             printed_s = time.monotonic()
-            console.print(progress.line(), highlight=False)
+            console.print(progress.status_line(), highlight=False)
 
     return on_outcome, on_step
 

@@ -5,7 +5,7 @@ for every joint, plane and quantity, the share of each cause, and the unexplaine
 contrast, only measures the agreement of two curves.
 
 Read `segments` (an analysis as moving segments in World, whatever its coordinates are, with its joint angles and moments),
-`exchange` (exchange of parts between analyses, relative filter of two motions, shares of the causes), `differences`
-(of curves in time and over the gait cycle, and what differs in numbers), then `moment_convention` (signs, axes, units of stored
+`part_exchange` (exchange of parts between analyses, relative filter of two motions, shares of the causes), `differences`
+(of curves in time and over the gait cycle, and of numerical inputs), then `moment_convention` (signs, axes, units of stored
 curves, segments of laboratory software, torque curves without further data).
 """

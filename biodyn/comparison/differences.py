@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from biodyn.comparison.exchange import (
+from biodyn.comparison.part_exchange import (
     AXES,
     CAUSES,
     CENTRES,
@@ -34,7 +34,7 @@ _LEAST_M, _LEAST_DEG = 5e-4, 0.1
 
 @dataclass(frozen=True)
 class DifferenceFact:
-    """A quantity that differs, and the cause it belongs to."""
+    """A sentence on an input that differs between two analyses, and the cause to which it belongs."""
 
     cause: str
     text: str
@@ -78,7 +78,7 @@ def _inertia_facts(exchange: Exchange, joints: list[int], masses: tuple[float, f
 
 
 def _describe_offset(offset_m: FloatArray) -> str:
-    """Describe an offset in the axes of its segment."""
+    """Return a text with the length and the components of an offset (3,) m in the axes of its segment."""
     x, y, z = (1e3 * offset_m).tolist()
     return f"{1e3 * np.linalg.norm(offset_m):.0f} mm apart ({x:+z.0f} forward, {y:+z.0f} up, {z:+z.0f} to the right)"
 
@@ -86,8 +86,9 @@ def _describe_offset(offset_m: FloatArray) -> str:
 def _centre_facts(exchange: Exchange, joints: list[int]) -> list[DifferenceFact]:
     result = []
     for s in joints:
-        if np.linalg.norm(exchange.offset[s]) > _LEAST_M:
-            where = f"{_describe_offset(exchange.offset[s])} in the axes of the {segment_title(exchange.a.names[s])}"
+        offset = exchange.centre_offset[s]
+        if np.linalg.norm(offset) > _LEAST_M:
+            where = f"{_describe_offset(offset)} in the axes of the {segment_title(exchange.a.names[s])}"
             result.append(DifferenceFact(CENTRES, f"{joint_label(exchange, s)} centre {where}"))
     return result
 
@@ -95,7 +96,7 @@ def _centre_facts(exchange: Exchange, joints: list[int]) -> list[DifferenceFact]
 def _axis_facts(exchange: Exchange, joints: list[int]) -> list[DifferenceFact]:
     result = []
     for s in joints:
-        relative = exchange.rotation_from_centres[s].T @ exchange.turn[s]
+        relative = exchange.rotation_from_centres[s].T @ exchange.mean_rotation[s]
         turn = Rotation.from_matrix(relative).as_rotvec(degrees=True)
         if np.linalg.norm(turn) > _LEAST_DEG:
             result.append(
@@ -163,11 +164,12 @@ class Difference:
 
     Attributes:
         joint, side, plane, quantity: the curve. unit: deg or Nm.
-        rms, mean: of the difference over the compared frames. size: RMS of the first curve.
-        shares: by cause, of the mean square of the difference; they add up to 1 including the unexplained share. A
+        rms, mean: RMS and mean of the difference over the compared frames. size: RMS of the first curve.
+        shares: share of each cause in the mean square of the difference; they add up to 1 including the unexplained share. A
             negative share belongs to a cause that compensates others. Empty for equal curves.
         unexplained_rms: RMS of the unexplained part.
-        first, other: (T,) the two curves in `unit`, NaN in frames without comparison. parts: (T,) of other - first by cause.
+        first, other: (T,) the two curves in `unit`, NaN in frames that are not compared. parts: (T,) part of each cause in
+            other - first.
     """
 
     joint: str
@@ -186,17 +188,17 @@ class Difference:
 
     @property
     def is_zero(self) -> bool:
-        """Whether the two curves are equal."""
+        """Return whether the two curves are equal."""
         return self.rms <= _NOTHING * max(self.size, 1.0)
 
     @property
     def is_coordinate_torque(self) -> bool:
-        """Whether it is the torque of a single coordinate, without a plane."""
+        """Return whether the curve is the torque of a single coordinate, which has no plane."""
         return self.plane == OF_COORDINATE
 
     @property
     def title(self) -> str:
-        """Displayed name, e.g. "right hip sagittal moment", "hip_flexion_r torque"."""
+        """Return the displayed name, e.g. "right hip sagittal moment", "hip_flexion_r torque"."""
         if self.is_coordinate_torque:
             return f"{self.joint} {self.plane}"
         return f"{SIDE_NAMES.get(self.side, '')} {self.joint} {self.plane} {self.quantity}".strip()
@@ -208,9 +210,9 @@ def match_analyses(
     cutoffs_hz: tuple[float, float] | None = None,
     force_cutoffs_hz: tuple[float, float] | None = None,
 ) -> Exchange:
-    """Return both analyses over their common frames and segments, in the World of the first; ResultError without any.
+    """Return both analyses over their common frames and segments, in the World of the first; ResultError if there are none.
 
-    `cutoffs_hz` and `force_cutoffs_hz` as of `Exchange`.
+    `cutoffs_hz`, `force_cutoffs_hz`: as in `Exchange`.
     """
     if len(a.time_s) != len(b.time_s) or not np.allclose(a.time_s, b.time_s, atol=1e-6):
         raise ResultError(
@@ -226,7 +228,7 @@ def match_analyses(
             "Compare two analyses of the same file.",
         )
     rate_hz = float((len(a.time_s) - 1) / (a.time_s[-1] - a.time_s[0]))
-    both = a.only(names, frames), b.transform_to_world_of(a).only(names, frames)
+    both = a.select(names, frames), b.transform_to_world_of(a).select(names, frames)
     return Exchange(*both, rate_hz, cutoffs_hz, force_cutoffs_hz)
 
 
@@ -262,7 +264,10 @@ def curve_difference(
     parts: Mapping[str, FloatArray],
     frames: BoolArray,
 ) -> Difference:
-    """Return the difference of two curves (T,) with the parts (T,) of its causes, over the frames (T,) bool."""
+    """Return the difference of two curves (T,) and the share of each cause in it.
+
+    ends: the two curves. parts: part (T,) of each cause in the difference. frames: mask (T,) of the compared frames.
+    """
     first, other = (np.where(frames, end, np.nan) for end in ends)
     known_parts = {cause: np.where(frames, part, np.nan) for cause, part in parts.items()}
     whole = other - first
@@ -311,7 +316,10 @@ def _sum_by_name(values: Mapping[str, Any], names: Mapping[str, str], nothing: A
 
 
 def overall_shares(items: Sequence[Difference], quantity: Quantity) -> dict[str, float]:
-    """Return the shares over all joints and planes, weighted by the mean square of the differences, the largest first."""
+    """Return the share of each cause in the differences of all joints and planes, the largest first.
+
+    Curves are weighted by the mean square of their difference.
+    """
     selected = [d for d in items if d.quantity == quantity and d.shares]
     square = sum(d.rms**2 for d in selected)
     names = dict.fromkeys(name for name in (*CAUSES, *(n for d in selected for n in d.shares)))
@@ -323,7 +331,7 @@ def overall_shares(items: Sequence[Difference], quantity: Quantity) -> dict[str,
 
 
 def explained_share(items: Sequence[Difference], quantity: Quantity) -> float:
-    """Return the share of the mean square of all differences of a quantity explained by the causes; NaN without any."""
+    """Return the share of the causes in the mean square of all differences of a quantity; NaN without differences."""
     selected = [d for d in items if d.quantity == quantity and d.shares]
     square = sum(d.rms**2 for d in selected)
     return 1.0 - sum(d.unexplained_rms**2 for d in selected) / square if square else float("nan")
@@ -415,9 +423,9 @@ def event_facts(first: Sequence[CycleSpan], other: Sequence[CycleSpan]) -> tuple
         if len(late) and np.abs(late).max() > _SAME_S:
             mean, most = 1e3 * float(late.mean()), 1e3 * float(np.abs(late).max())
             digits = 0 if most >= 1.0 else 1  # never rounded to zero
-            words.append(f"{mean:+.{digits}f} ms in the mean of {len(late)}, {most:.{digits}f} ms at most")
-        alone = len(a) - len(late), len(b) - len(late)
-        words += [f"{n} only in the {which}" for n, which in zip(alone, ("first", "second"), strict=True) if n > 0]
+            words.append(f"{mean:+.{digits}f} ms on average over {len(late)} strikes, {most:.{digits}f} ms at most")
+        alone = ("first", len(a) - len(late)), ("second", len(b) - len(late))
+        words += [f"{n} only in the {name} analysis" for name, n in alone if n > 0]
         if words:
             result.append(
                 DifferenceFact(EVENTS, f"{SIDE_NAMES[side]} foot strikes of whole cycles: {', '.join(words)}")
@@ -426,7 +434,7 @@ def event_facts(first: Sequence[CycleSpan], other: Sequence[CycleSpan]) -> tuple
 
 
 def _mean_curves(curves: FloatArray, rate_hz: float, spans: Sequence[CycleSpan]) -> FloatArray:
-    """Return the mean (101, k) over cycles of curves (T, k); all columns have the same gaps."""
+    """Return the mean curves (101, k) over the cycles `spans` of curves (T, k) in time; all columns have the same gaps."""
     each = np.stack([normalise_to_cycle(curves, rate_hz, span.start_s, span.end_s) for span in spans])
     known = np.asarray(np.isfinite(each).all(axis=2))
     count = known.sum(axis=0)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 from scipy.spatial.transform import Rotation
 
-from biodyn.comparison.exchange import RelativeFilter, estimate_filter_either_way, shapley_parts
+from biodyn.comparison.part_exchange import RelativeFilter, estimate_filter_either_way, shapley_parts
 from biodyn.comparison.segments import MovingBody, SegmentInertias, SegmentMotion
 from biodyn.conventions import AXES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray
 from biodyn.library.tables import expand_sides
@@ -32,7 +32,8 @@ class MomentConvention:
     """Convention of the three components (sagittal, frontal, transverse) of a stored joint moment.
 
     Attributes:
-        unit: Nm, Nmm, Nm/kg, Nmm/kg, BW m. frame: frame of the axes. axes: of the frame, by component. signs: by component.
+        unit: Nm, Nmm, Nm/kg, Nmm/kg, BW m. frame: frame of the axes. axes: axis of the frame for each component. signs: sign
+            of each component.
         side: "own", or "other" if the file has exchanged sides.
     """
 
@@ -43,15 +44,15 @@ class MomentConvention:
     side: Literal["own", "other"] = "own"
 
     @property
-    def words(self) -> str:
-        """The convention in words."""
+    def description(self) -> str:
+        """Return unit, frame, axes with signs, and exchanged sides of the convention as text."""
         signs = ", ".join(f"{'+' if sign > 0 else '-'}{axis}" for sign, axis in zip(self.signs, self.axes, strict=True))
         return f"{self.unit}, {self.frame} frame, components {signs}" + (
             "" if self.side == "own" else ", of the other side"
         )
 
     def deviations(self, expected: MomentConvention) -> tuple[str, ...]:
-        """Return the differences from another convention: of unit, frame, axes, sign, side."""
+        """Return the properties that differ from another convention: unit, frame, axes, sign, side."""
         pairs = (
             ("unit", self.unit, expected.unit),
             ("frame", self.frame, expected.frame),
@@ -81,17 +82,17 @@ class ConventionMatch:
 
     @property
     def deviations(self) -> tuple[str, ...]:
-        """Differences from the expected convention."""
+        """Return the properties in which the convention differs from the expected one."""
         return self.convention.deviations(self.expected)
 
 
 def unit_factors_to_nm(mass_kg: float) -> dict[str, float]:
-    """Factors to Nm, by unit."""
+    """Return the factor from each unit of joint moments to Nm."""
     return {"Nmm/kg": 1e-3 * mass_kg, "Nm/kg": mass_kg, "Nm": 1.0, "Nmm": 1e-3, "BW m": mass_kg * STANDARD_GRAVITY_M_S2}
 
 
 def expected_convention(entry: Mapping[str, Any], side: str) -> MomentConvention:
-    """Return the convention of a channel by the table of the library."""
+    """Return the usual convention of a channel, as stated in the table of laboratory software."""
     signs = entry["signs"]
     if entry.get("mirrored") and side == "l":
         signs = [signs[0], -signs[1], -signs[2]]
@@ -102,7 +103,7 @@ def expected_convention(entry: Mapping[str, Any], side: str) -> MomentConvention
 
 
 def frame_axes(frame: Frame, motion: SegmentMotion, parent: int, segment: int) -> FloatArray:
-    """Axes (T, 3, 3) in World, as columns, of one of a joint's frames."""
+    """Return the axes (T, 3, 3) in World, as columns, of one of the frames in which a joint moment can be expressed."""
     if frame == "world":
         return np.broadcast_to(np.eye(3), motion.R[:, segment].shape)
     if frame == "jcs":
@@ -113,7 +114,8 @@ def frame_axes(frame: Frame, motion: SegmentMotion, parent: int, segment: int) -
 def channel_from_moment(
     moment_W: FloatArray, axes: FloatArray, writing: MomentConvention, mass_kg: float
 ) -> FloatArray:
-    """Convert a moment (T, 3) Nm in World to the convention of a file; `axes` (T, 3, 3) of its frame."""
+    """Convert a moment (T, 3) Nm in World to the convention of a file; `axes`: (T, 3, 3) axes of the frame of this
+    convention."""
     components = np.einsum("tij,ti->tj", axes, moment_W)[:, [AXES.index(axis) for axis in writing.axes]]
     return np.asarray(components * writing.signs / unit_factors_to_nm(mass_kg)[writing.unit])
 
@@ -137,11 +139,12 @@ def match_convention(
     mass_kg: float,
     frames: BoolArray,
 ) -> ConventionMatch:
-    """Determine the convention of the channels of a joint, from its own and optionally the other side.
+    """Determine the convention in which the moment of a joint is stored, by comparison with the computed moment.
 
     Parameters:
-        channels: (T, 3) as stored. moment_W: (T, 3) Nm, computed. axes: (T, 3, 3) by frame.
-        frames: (T,) to evaluate.
+        channels: stored curves (T, 3) of the side of the joint ("own") and optionally of the other side.
+        moment_W: computed moment (T, 3), Nm. axes: axes (T, 3, 3) by frame.
+        frames: mask (T,) of the frames to evaluate.
 
     The expected convention is kept unless another one has a clearly smaller misfit; the required reduction grows with the number
     of deviations. Of several, the one with the fewest deviations is chosen.
@@ -230,7 +233,7 @@ def _small_rotation(cross: FloatArray) -> FloatArray:
 
 
 def apply_common_unit(readings: Sequence[ConventionMatch]) -> Sequence[ConventionMatch]:
-    """Return the readings of one file; joints with an undetermined unit take the most frequent unit of the others."""
+    """Return the matched conventions of one file; the most frequent unit is assigned to joints with an undetermined unit."""
     units = [reading.convention.unit for reading in readings if reading.is_determined]
     if not units:
         return readings
@@ -252,7 +255,8 @@ def load_laboratory_table() -> Mapping[str, Any]:
 def laboratory_body(
     recording: Recording, ours: MovingBody, contacts: Sequence[Contact], mass_kg: float
 ) -> MovingBody | None:
-    """Return the laboratory's analysis in our World axes; None if the file does not contain its segments.
+    """Return the analysis of the laboratory software in the World axes of `ours`; None if the file does not contain its
+    segments.
 
     Parameters:
         recording: the file with the frames of `ours`.
@@ -268,7 +272,7 @@ def laboratory_body(
     ]
     if len(entries) < len([entry for entry in _segment_table() if entry["name"] in ours.names]) or len(entries) < 2:
         return None
-    frame = ours.only([entry["name"] for entry in entries], np.ones(len(ours.time_s), dtype=bool))
+    frame = ours.select([entry["name"] for entry in entries], np.ones(len(ours.time_s), dtype=bool))
     R = np.stack(
         [_permuted_axes(entry, suffixes, points, frame.motion.R[:, s]) for s, entry in enumerate(entries)], axis=1
     )
@@ -300,7 +304,7 @@ def _has_points(entry: Mapping[str, Any], suffixes: Sequence[str], points: Mappi
 def _permuted_axes(
     entry: Mapping[str, Any], suffixes: Sequence[str], points: Mapping[str, FloatArray], ours: FloatArray
 ) -> FloatArray:
-    """Return the axes (T, 3, 3) of a segment, permuted to the closest of 24 orientations to ours."""
+    """Return the axes (T, 3, 3) of a segment, permuted to the one of 24 orientations that is closest to `ours`."""
     origin, *ends = (points[entry["axes"] + suffix] for suffix in suffixes)
     R = np.stack([end - origin for end in ends], axis=-1)
     R = R / np.linalg.norm(R, axis=1, keepdims=True)
@@ -315,7 +319,10 @@ def _permuted_axes(
 
 
 def motion_from_poses(R: FloatArray, p: FloatArray, known: BoolArray, time_s: FloatArray) -> SegmentMotion:
-    """Return the motion of segments with poses R (T, S, 3, 3), p (T, S, 3): quintic splines through each known stretch."""
+    """Return the motion of segments with poses R (T, S, 3, 3) and p (T, S, 3) m, from quintic splines through each interval.
+
+    known: mask (T,) of the frames with poses.
+    """
     least_frames = 12
     omega, alpha, a = (np.full(p.shape, np.nan) for _ in range(3))
     for first, stop in finite_stretches(known):
@@ -363,7 +370,7 @@ def _laboratory_inertias(
     p: FloatArray,
     mass_kg: float,
 ) -> SegmentInertias:
-    """Return inertias by the table of the laboratory, or ours for segments that are not in it."""
+    """Return the inertias that the laboratory software uses according to its table; those of `frame` for other segments."""
     ours = frame.inertias
     mass, com, tensor = ours.mass.copy(), ours.com.copy(), ours.tensor.copy()
     for s, entry in enumerate(entries):
@@ -389,9 +396,9 @@ class CurveCauses:
     """Causes of the difference between curves.
 
     Attributes:
-        signs: (C,) 1 or -1. unit: of the other curves, by `unit_factors_to_nm`. shift_s: delay of the other curves.
-        filter: between them, and whether the first is less smooth; None without a filter.
-        parts: each cause's part (T, C) Nm of other - first.
+        signs: (C,) 1 or -1. unit: unit of the other curves, as in `unit_factors_to_nm`. shift_s: delay of the other curves.
+        filter: relative filter of the curves, and whether the first is less smooth; None without a filter.
+        parts: part (T, C) Nm of each cause in other - first.
     """
 
     signs: FloatArray
@@ -416,14 +423,14 @@ def curve_causes(first: FloatArray, other: FloatArray, rate_hz: float, mass_kg: 
     a, b = (np.repeat(x[:, :, None], 3, axis=2) for x in (shifted, in_nm))
     between = estimate_filter_either_way(a, b, known & np.isfinite(shifted).all(axis=1), rate_hz)
 
-    def exchanged_curve(held: frozenset[str]) -> FloatArray:
+    def exchanged_curve(exchanged: frozenset[str]) -> FloatArray:
         curve = first
-        if SHIFT in held:
+        if SHIFT in exchanged:
             curve = np.where(np.isfinite(shifted), shifted, first)
-        if FILTER in held and between is not None:
+        if FILTER in exchanged and between is not None:
             low, first_is_sharper = between
             sharp = curve if first_is_sharper else in_nm
-            change = low.applied(np.where(known[:, None], sharp, np.nan), rate_hz) - sharp
+            change = low.filter_signal(np.where(known[:, None], sharp, np.nan), rate_hz) - sharp
             curve = curve + (np.nan_to_num(change) if first_is_sharper else -np.nan_to_num(change))
         return curve
 

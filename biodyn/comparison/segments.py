@@ -31,27 +31,27 @@ class SegmentMotion:
     alpha: FloatArray
     a: FloatArray
 
-    def at(self, frames: BoolArray | IntArray | slice) -> SegmentMotion:
-        """Return some of the frames."""
-        return SegmentMotion(*(value[frames] for value in self.parts))
+    def select_frames(self, frames: BoolArray | IntArray | slice) -> SegmentMotion:
+        """Return only the given frames."""
+        return SegmentMotion(*(value[frames] for value in self.arrays))
 
-    def of(self, segments: Sequence[int]) -> SegmentMotion:
-        """Return some of the segments."""
-        return SegmentMotion(*(value[:, list(segments)] for value in self.parts))
+    def select_segments(self, segments: Sequence[int]) -> SegmentMotion:
+        """Return only the given segments."""
+        return SegmentMotion(*(value[:, list(segments)] for value in self.arrays))
 
-    def turned(self, Q: FloatArray) -> SegmentMotion:
-        """Return the motion in another World, rotated by Q (3, 3)."""
-        return SegmentMotion(Q @ self.R, *(value @ Q.T for value in self.parts[1:]))
+    def rotate_world(self, Q: FloatArray) -> SegmentMotion:
+        """Return the motion in other World axes, which are rotated by Q (3, 3)."""
+        return SegmentMotion(Q @ self.R, *(value @ Q.T for value in self.arrays[1:]))
 
-    def moved(self, offset: FloatArray) -> SegmentMotion:
-        """Return the motion with origins moved by `offset` (S, 3) m in the axes of the segments."""
+    def offset_origins(self, offset: FloatArray) -> SegmentMotion:
+        """Return the motion with the segment origins displaced by `offset` (S, 3) m in the axes of the segments."""
         arm = np.einsum("tsij,sj->tsi", self.R, offset)
         a = self.a + np.cross(self.alpha, arm) + np.cross(self.omega, np.cross(self.omega, arm))
         return replace(self, p=self.p + arm, a=a)
 
     @property
-    def parts(self) -> tuple[FloatArray, ...]:
-        """R, p, omega, alpha, a."""
+    def arrays(self) -> tuple[FloatArray, ...]:
+        """Return the arrays R, p, omega, alpha and a."""
         return self.R, self.p, self.omega, self.alpha, self.a
 
 
@@ -63,27 +63,27 @@ class SegmentInertias:
     com: FloatArray
     tensor: FloatArray
 
-    def scaled(self, factor: float) -> SegmentInertias:
-        """Return the inertias of a body with scaled mass."""
+    def scale_mass(self, factor: float) -> SegmentInertias:
+        """Return the inertias with mass and inertia multiplied by a factor."""
         return SegmentInertias(self.mass * factor, self.com, self.tensor * factor)
 
-    def of(self, segments: Sequence[int]) -> SegmentInertias:
-        """Return some of the segments."""
+    def select_segments(self, segments: Sequence[int]) -> SegmentInertias:
+        """Return only the given segments."""
         rows = list(segments)
         return SegmentInertias(self.mass[rows], self.com[rows], self.tensor[rows])
 
 
 @dataclass(frozen=True)
 class MovingBody:
-    """One analysis of a recording.
+    """One analysis of a recording as moving rigid segments in World.
 
     Attributes:
-        names, parents: of the segments, the root first (its parent is -1).
-        joints, sides: of the joint with the parent, by segment; "" without one.
-        motion, inertias: of the segments.
+        names, parents: names of the segments, the root first, and indices of their parents (-1 for the root).
+        joints, sides: name and side of the joint of each segment with its parent; "" if there is none.
+        motion, inertias: motion and inertias of the segments.
         wrench: (T, S, 6) [moment; force] of the ground on each segment about the World origin.
         R_WL: (3, 3) from the laboratory's axes to World. gravity_W: (3,) m/s^2.
-        mass_kg: of the whole body, including omitted segments. time_s: (T,) s.
+        mass_kg: mass of the whole body, including omitted segments. time_s: (T,) s.
         known: (T,) frames with motion. valid: (T, S) frames with a known moment at the joint of the segment.
     """
 
@@ -102,8 +102,8 @@ class MovingBody:
     valid: BoolArray
 
     @cached_property
-    def beyond(self) -> BoolArray:
-        """(S, S) True if the segment of the column is distal to the joint of the row, or belongs to it."""
+    def is_distal(self) -> BoolArray:
+        """Return a mask (S, S): True if the segment of the column is distal to the joint of the row or its own segment."""
         distal = np.eye(len(self.names), dtype=bool)
         for s in range(len(self.names)):
             up = self.parents[s]
@@ -118,9 +118,9 @@ class MovingBody:
         if np.allclose(Q, np.eye(3), atol=1e-12):
             return self
         wrench = np.concatenate([self.wrench[..., :3] @ Q.T, self.wrench[..., 3:] @ Q.T], axis=-1)
-        return replace(self, motion=self.motion.turned(Q), wrench=wrench, R_WL=other.R_WL)
+        return replace(self, motion=self.motion.rotate_world(Q), wrench=wrench, R_WL=other.R_WL)
 
-    def only(self, names: Sequence[str], frames: BoolArray) -> MovingBody:
+    def select(self, names: Sequence[str], frames: BoolArray) -> MovingBody:
         """Return some segments and frames; a segment without its parent is attached to the next proximal segment."""
         keep = [self.names.index(name) for name in names]
         return replace(
@@ -129,8 +129,8 @@ class MovingBody:
             parents=tuple(self._nearest_kept_parent(s, keep) for s in keep),
             joints=tuple(self.joints[s] for s in keep),
             sides=tuple(self.sides[s] for s in keep),
-            motion=self.motion.of(keep).at(frames),
-            inertias=self.inertias.of(keep),
+            motion=self.motion.select_segments(keep).select_frames(frames),
+            inertias=self.inertias.select_segments(keep),
             wrench=self.wrench[:, keep][frames],
             time_s=self.time_s[frames],
             known=self.known[frames],
@@ -155,9 +155,9 @@ def moving_body_from_arrays(arrays: Mapping[str, np.ndarray]) -> MovingBody:
     q, v, vdot = (np.asarray(arrays[name], dtype=np.float64) for name in ("q", "v", "vdot"))
     known = np.isfinite(np.concatenate([q, v, vdot], axis=1)).all(axis=1)
     links = [int(link) for link in arrays["segment_links"]]
-    motion = _link_motion(multibody, q, v, vdot, known).of(links)
+    motion = _link_motion(multibody, q, v, vdot, known).select_segments(links)
     R_LB, p_LB = arrays["segment_R_LB"], arrays["segment_p_LB"]
-    motion = motion.moved(p_LB)
+    motion = motion.offset_origins(p_LB)
     motion = replace(motion, R=motion.R @ R_LB)
     wrench = np.zeros((len(q), len(links), 6))
     for k, link in enumerate(arrays["foot_wrench_bodies"]):
@@ -186,7 +186,7 @@ def moving_body_from_arrays(arrays: Mapping[str, np.ndarray]) -> MovingBody:
 
 
 def _valid_frames(arrays: Mapping[str, np.ndarray], multibody: Multibody, links: Sequence[int]) -> BoolArray:
-    """Return the frames (T, S) with a torque of every measured coordinate of the joint of the segment."""
+    """Return a mask (T, S) of the frames with torques of all measured coordinates of the joint of each segment."""
     valid = np.zeros((len(arrays["q"]), len(links)), dtype=bool)
     places = [int(place) for place in arrays["coordinate_v"]]
     for s, link in enumerate(links):
@@ -236,24 +236,24 @@ PLANES = ("sagittal", "frontal", "transverse")
 
 
 def inertial_joint_moments(
-    motion: SegmentMotion, inertias: SegmentInertias, gravity_W: FloatArray, beyond: BoolArray
+    motion: SegmentMotion, inertias: SegmentInertias, gravity_W: FloatArray, is_distal: BoolArray
 ) -> FloatArray:
-    """Return the joint moments (T, S, 3) Nm, World, for motion and weight of the distal segments, without the ground."""
-    at_com = motion.moved(inertias.com)
+    """Return the part of the joint moments (T, S, 3) Nm, World, due to inertia and weight of the distal segments."""
+    at_com = motion.offset_origins(inertias.com)
     force = inertias.mass[:, None] * (at_com.a - gravity_W)
     tensor_W = motion.R @ inertias.tensor @ np.swapaxes(motion.R, -1, -2)
     spin = np.einsum("tsij,tsj->tsi", tensor_W, motion.omega)
     moment = np.einsum("tsij,tsj->tsi", tensor_W, motion.alpha) + np.cross(motion.omega, spin)
-    return _moments_about_joints(moment + np.cross(at_com.p, force), force, motion.p, beyond)
+    return _moments_about_joints(moment + np.cross(at_com.p, force), force, motion.p, is_distal)
 
 
-def ground_joint_moments(motion: SegmentMotion, wrench: FloatArray, beyond: BoolArray) -> FloatArray:
-    """Return the joint moments (T, S, 3) Nm, World, that balance the ground wrenches (T, S, 6)."""
-    return -_moments_about_joints(wrench[..., :3], wrench[..., 3:], motion.p, beyond)
+def ground_joint_moments(motion: SegmentMotion, wrench: FloatArray, is_distal: BoolArray) -> FloatArray:
+    """Return the part of the joint moments (T, S, 3) Nm, World, that balances the ground wrenches (T, S, 6)."""
+    return -_moments_about_joints(wrench[..., :3], wrench[..., 3:], motion.p, is_distal)
 
 
-def _moments_about_joints(moment_Wo: FloatArray, force: FloatArray, p: FloatArray, beyond: BoolArray) -> FloatArray:
-    below = beyond.astype(np.float64)
+def _moments_about_joints(moment_Wo: FloatArray, force: FloatArray, p: FloatArray, is_distal: BoolArray) -> FloatArray:
+    below = is_distal.astype(np.float64)
     total = np.einsum("js,tsi->tji", below, force)
     return np.asarray(np.einsum("js,tsi->tji", below, moment_Wo) - np.cross(p, total))
 
@@ -271,9 +271,9 @@ def resolve_in_planes(moment_W: FloatArray, motion: SegmentMotion, parents: tupl
 
 def joint_moments(body: MovingBody) -> FloatArray:
     """Return net joint moments (T, S, 3) Nm by plane; NaN for the root."""
-    total = inertial_joint_moments(body.motion, body.inertias, body.gravity_W, body.beyond)
+    total = inertial_joint_moments(body.motion, body.inertias, body.gravity_W, body.is_distal)
     return resolve_in_planes(
-        total + ground_joint_moments(body.motion, body.wrench, body.beyond), body.motion, body.parents
+        total + ground_joint_moments(body.motion, body.wrench, body.is_distal), body.motion, body.parents
     )
 
 

@@ -42,12 +42,12 @@ class FittedMarkers:
 
     Attributes:
         followed: tracked markers, with weights (T, M), 0 in frames without a fit. places: (T, M, 3) m fitted positions.
-        pulls: (n,) weights of coordinate tasks relative to the sum of marker weights. given: (T, n) fitted coordinates.
+        target_weights: (n,) weights of coordinate tasks relative to the sum of marker weights. given: (T, n) fitted coordinates.
     """
 
     followed: FollowedMarkers
     places: FloatArray
-    pulls: FloatArray
+    target_weights: FloatArray
     given: FloatArray
 
 
@@ -246,7 +246,7 @@ class _GaussNewtonSearch:
             return 0.0
         change = markers.followed.positions(self.problem.body, path.q) - markers.places
         weights = markers.followed.weights
-        tasks = ((path.q - markers.given) ** 2 @ markers.pulls) @ weights.sum(axis=1)
+        tasks = ((path.q - markers.given) ** 2 @ markers.target_weights) @ weights.sum(axis=1)
         return float(self.marked * (np.einsum("tm,tmi,tmi->", weights, change, change) + tasks))
 
     def _add_marker_terms(self, normal: NormalEquations, path: StretchMotion) -> None:
@@ -256,14 +256,14 @@ class _GaussNewtonSearch:
             return
         frames, n = len(path.q), len(self.free)
         square, gradient = np.empty((frames, n, n)), np.empty((frames, n))
-        pulls, followed, most_frames = np.asarray(markers.pulls[self.free]), markers.followed, 1_000
+        target_weights, followed, most_frames = np.asarray(markers.target_weights[self.free]), markers.followed, 1_000
         for start in range(0, frames, most_frames):
             at = slice(start, start + most_frames)
             weights = followed.weights[at]
             J = followed.jacobians(self.problem.body, path.q[at])[..., self.free]
             change = markers.places[at] - followed.positions(self.problem.body, path.q[at])
             weighted = self.marked * weights[:, :, None, None] * J
-            total = self.marked * weights.sum(axis=1)[:, None] * pulls
+            total = self.marked * weights.sum(axis=1)[:, None] * target_weights
             flat = J.reshape(len(J), -1, n)
             square[at] = weighted.reshape(flat.shape).transpose(0, 2, 1) @ flat
             square[at, range(n), range(n)] += total

@@ -197,12 +197,15 @@ def estimate_trial(
 class _TrialState:
     """Inputs that are common to all windows, and the current model, loads and noise model.
 
-    moving: (T,) frames with accelerations. to_close, since_strike_s: as in `EstimationProblem`, for all frames.
+    moving: (T,) frames with accelerations. seen_at, weights, to_close, since_strike_s: as in `EstimationProblem`, for all
+    frames.
     """
 
     inputs: TrialInputs
     torques: SmoothTorques
     moving: BoolArray
+    seen_at: FloatArray
+    weights: FloatArray
     to_close: BoolArray
     since_strike_s: FloatArray
     model: SubjectModel
@@ -216,7 +219,11 @@ class _TrialState:
         to_close = known_loads(replace(inputs.fit, reliable=moving), reaction).balanced
         since_s = times_since_strikes(inputs.contacts, len(inputs.fit.solved), inputs.rate_hz)
         torques = smooth_torques(inputs, loads)
-        return cls(inputs, torques, moving, to_close, since_s, inputs.model, loads, sizes)
+        raw = inputs.fitted_positions(inputs.unfiltered)
+        seen = np.isfinite(raw[..., 0])
+        weights = np.where(seen, inputs.marker_weights(seen), 0.0)
+        seen_at = np.nan_to_num(raw)
+        return cls(inputs, torques, moving, seen_at, weights, to_close, since_s, inputs.model, loads, sizes)
 
     def windows(self, balanced: BoolArray, least_frames: int = 10) -> list[TimeWindow]:
         """Return the windows to solve, starting with the one with most frames in balance; raise EstimateError if there are
@@ -231,17 +238,14 @@ class _TrialState:
 
     def problem(self, rows: slice) -> EstimationProblem:
         """Return the estimation problem of the frames `rows`, with the inertias and plate errors estimated so far."""
-        inputs, loads = self.inputs, self.loads
-        motion, raw = inputs.fit.motion, inputs.fitted_positions(inputs.unfiltered)
-        seen = np.isfinite(raw[..., 0])
-        weights = np.where(seen, inputs.marker_weights(seen), 0.0)
+        inputs, loads, motion = self.inputs, self.loads, self.inputs.fit.motion
         return EstimationProblem(
             model=self.model,
             start=StretchMotion(motion.q[rows], motion.v[rows], motion.vdot[rows]),
             knots=UniformSpline(rows.stop - rows.start, knot_step(inputs.rate_hz), inputs.rate_hz),
             sizes=self.sizes,
-            seen_at=np.nan_to_num(raw)[rows],
-            weights=weights[rows],
+            seen_at=self.seen_at[rows],
+            weights=self.weights[rows],
             wrenches=loads.wrenches[rows],
             wrench_links=loads.links,
             balanced=(loads.balanced & inputs.fit.reliable)[rows],

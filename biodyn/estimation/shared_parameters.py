@@ -259,7 +259,7 @@ def estimate_parameters(
         for s in range(part.rows.shape[2]):
             sides[s : s + len(part.rows), :, :-1] += part.rows[:, :, s].transpose(0, 2, 1) @ columns[part.frames]
     sides[:, :, motion] = right
-    forward = factor.forward(sides).reshape(-1, sides.shape[2])
+    forward = factor.solve_forward(sides).reshape(-1, sides.shape[2])
     flat, products = effect.reshape(6 * len(effect), count), forward.T @ forward
     information = flat.T @ flat - products[parameter, parameter]
     share = 1.0 / problem.sizes.alike_frames
@@ -274,7 +274,7 @@ def estimate_parameters(
     posterior = form.combine(others)
     values, weights = posterior.values, np.zeros(sides.shape[2])
     weights[motion], weights[parameter] = 1.0, -values
-    step = factor.backward((forward @ weights).reshape(right.shape))
+    step = factor.solve_backward((forward @ weights).reshape(right.shape))
     first, error = problem.inertias.count, problem.sizes.balance
     remaining = _residual_after_step(residual, balance, step, effect @ values)
     if estimate_balance:

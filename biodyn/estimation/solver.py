@@ -85,9 +85,9 @@ class CholeskyFactor:
 
     def solve(self, right: FloatArray) -> FloatArray:
         """Return A^-1 b for b = `right` (T, n), or (T, n, P) with P right-hand sides."""
-        return self.backward(self.forward(right))
+        return self.solve_backward(self.solve_forward(right))
 
-    def forward(self, right: FloatArray) -> FloatArray:
+    def solve_forward(self, right: FloatArray) -> FloatArray:
         """Return L^-1 b for b = `right` (T, n), or (T, n, P) with P right-hand sides."""
         flat = np.array(right, dtype=np.float64).reshape(len(right) * self.n, -1)
         for k, (inverse, below) in enumerate(zip(self._inverse, self._below, strict=True)):
@@ -97,7 +97,7 @@ class CholeskyFactor:
             rest -= below[:, : len(rest)].T @ flat[here]
         return flat.reshape(right.shape)
 
-    def backward(self, right: FloatArray) -> FloatArray:
+    def solve_backward(self, right: FloatArray) -> FloatArray:
         """Return L^-T b for b = `right` (T, n), or (T, n, P) with P right-hand sides."""
         flat = np.array(right, dtype=np.float64).reshape(len(right) * self.n, -1)
         for k in reversed(range(len(right))):

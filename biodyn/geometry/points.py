@@ -71,5 +71,5 @@ def lengths(vectors: FloatArray) -> FloatArray:
 
 
 def points_axis_first(points: FloatArray) -> FloatArray:
-    """Return points (T, M, 3) as a contiguous array (M, T, 3), because NumPy reduces slowly along a middle axis."""
+    """Return points (T, M, 3) as a contiguous array (M, T, 3), along whose axes NumPy computes sums and means faster."""
     return np.ascontiguousarray(points.swapaxes(0, 1))

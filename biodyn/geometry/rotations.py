@@ -1,4 +1,4 @@
-"""Rotation matrices, quaternions w x y z, Cardan angles and vector products, on the NumPy side."""
+"""Rotation matrices, quaternions w x y z, Cardan angles and vector products of NumPy arrays."""
 
 from __future__ import annotations
 

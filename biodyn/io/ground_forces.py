@@ -245,7 +245,7 @@ def with_ground_forces(recording: Recording, forces: GroundForces) -> Recording:
         markers.positions,
         forces.plates,
     )
-    covered = replace(recording, plates=()).part(first, stop)
+    covered = replace(recording, plates=()).select_frames(first, stop)
     return replace(
         covered,
         plates=plates,

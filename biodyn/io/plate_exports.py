@@ -28,7 +28,7 @@ from biodyn.io.tables.column_roles import METRES, ForceColumns, PlateColumns
 from biodyn.io.tables.force_plates import (
     LARGEST_FREE_NM,
     free_moment,
-    least_load_n,
+    load_threshold_n,
     missing_load_rows,
     missing_rows_note,
 )
@@ -82,7 +82,7 @@ class PlateLoads:
         return replace(self, force=sense * self.force, moment=sense * self.moment)
 
     def rows_before(self, row: int) -> PlateLoads:
-        """Return the loads restricted to the first `row` rows."""
+        """Return the loads of the first `row` rows."""
         return replace(self, force=self.force[:row], moment=self.moment[:row], pressure=self.pressure[:row])
 
     @property
@@ -94,12 +94,12 @@ class PlateLoads:
     def loaded_rows(self) -> BoolArray:
         """Return a mask (T,) of the rows with stored moment and centre of pressure and a force above a tenth of its maximum."""
         size = np.linalg.norm(self.force, axis=1)
-        return np.asarray(self.complete_rows & (np.nan_to_num(size) > least_load_n(size)))
+        return np.asarray(self.complete_rows & (np.nan_to_num(size) > load_threshold_n(size)))
 
     @property
     def missing_rows(self) -> BoolArray:
         """Return a mask (T,) of the rows between loaded rows that lack a force or a centre of pressure."""
-        return missing_load_rows(self.force, self.pressure, least_load_n(np.linalg.norm(self.force, axis=1)))
+        return missing_load_rows(self.force, self.pressure, load_threshold_n(np.linalg.norm(self.force, axis=1)))
 
     def moment_about_cop(self, up: int) -> tuple[FloatArray, bool]:
         """Return the moment (T, 3) N m about the centre of pressure, along the axis `up`, and whether the file determines it."""

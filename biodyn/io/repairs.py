@@ -161,7 +161,7 @@ def longest_continuous_part(recording: Recording) -> Recording:
     if form is None:
         return recording
     points = form.positions if isinstance(form, Markers) else form.origins
-    joints = joined_frames(points, form.rate_hz)
+    joints = part_start_frames(points, form.rate_hz)
     most_joints = 20  # noise in all frames
     if not 0 < len(joints) <= most_joints:
         return recording
@@ -178,12 +178,13 @@ def longest_continuous_part(recording: Recording) -> Recording:
         value=float(len(joints)),
         hint="Export each recording to a separate file, without cutting out frames.",
     )
-    kept = recording.part(first, stop)
+    kept = recording.select_frames(first, stop)
     return replace(kept, diagnostics=(*kept.diagnostics, finding))
 
 
-def joined_frames(points: FloatArray, rate_hz: float) -> list[int]:
-    """Return the first frame of every part except the first one; empty for a continuous recording.
+def part_start_frames(points: FloatArray, rate_hz: float) -> list[int]:
+    """Return the frames at which a part of a joined recording starts, without the first part; empty for a continuous
+    recording.
 
     points: (T, M, 3) m, NaN if missing. Frames in which the person is not visible are ignored. A few displaced frames after
     which the points return to the same trajectory are not a join.
@@ -419,7 +420,7 @@ def correct_recording_moments(recording: Recording) -> tuple[Recording, Findings
 REPAIRS: Final = (
     Repair(
         unwrap_plate_channels,
-        "analogfpscale04i.c3d of sample 25 of c3d.org: Mx1, equal to its twin of floats when unwrapped",
+        "analogfpscale04i.c3d of sample 25 of c3d.org: Mx1, which equals that of the floating-point file after unwrapping",
     ),
     Repair(remove_repeated_frames, "badParameterOffset.c3d of the BTK edge cases"),
     Repair(

@@ -1,7 +1,7 @@
-"""Compiled loops over frames. Each file has a group of algorithms with their equations (Featherstone 2008).
+"""Compiled loops over frames. Each file contains a group of algorithms with their equations (Featherstone 2008).
 
-Kernels take a `Tree` of arrays in topological order, constants, inputs and output arrays, all contiguous float64. They neither
-check arguments nor allocate memory. `biodyn.rigid_body` is the public interface with shapes, names and errors.
+Kernels take a `Tree` of arrays in topological order, constants, inputs and output arrays, all contiguous float64. They
+neither check arguments nor allocate memory. `biodyn.rigid_body` is the public interface with shapes, names and errors.
 
 | file | contents |
 |---|---|

@@ -1,8 +1,8 @@
 """NamedTuples of arrays that kernels take as one pointer (bundles).
 
-Numba passes a NamedTuple as seven or more numbers for each of its arrays. The 24 arrays of a tree are then about 200 arguments of
-every function that takes it, and all are copied when one is read. This accounted for most of the generated code and of the
-compilation time. A bundle is a list of addresses and lengths in memory, and unused fields have no cost.
+Numba passes a NamedTuple as seven or more numbers for each of its arrays. A function that takes a tree with its 24 arrays
+then has about 200 arguments, and all are copied when one array is read. This accounted for most of the generated code and
+of the compilation time. A bundle is a list of addresses and lengths in memory, and unused fields have no cost.
 """
 
 from __future__ import annotations

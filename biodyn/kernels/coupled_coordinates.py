@@ -64,13 +64,13 @@ class EvaluatedFunctions(NamedTuple):
     slope: FloatArray  # (S,) derivative of a value by its source
     curve: FloatArray  # (S,) second derivative by the same source
     gradient: FloatArray  # (E,)
-    pull: FloatArray  # (N,) adjoint
+    adjoint: FloatArray  # (N,) generalised force of each value, by reverse differentiation
 
 
 @part
-def evaluate_functions(laws, q, nz, passed, z):
-    """Evaluate the functions: fill the first nz numbers of z, and the derivatives of every value by its sources."""
-    x, slope, curve, numbers = passed.x, passed.slope, passed.curve, laws.numbers
+def evaluate_functions(laws, q, nz, evaluated, z):
+    """Evaluate the functions at q: fill the first nz numbers of z, and `evaluated` with every value and its derivatives."""
+    x, slope, curve, numbers = evaluated.x, evaluated.slope, evaluated.curve, laws.numbers
     count = x.shape[0]
     for i in range(count):
         kind, a, n = laws.kind[i], laws.first[i], laws.at[i]
@@ -116,39 +116,39 @@ def evaluate_functions(laws, q, nz, passed, z):
 
 
 @part
-def fill_gradients(laws, passed):
+def fill_gradients(laws, evaluated):
     """Fill the gradient of every value with respect to q."""
-    gradient, at = passed.gradient, 0
+    gradient, at = evaluated.gradient, 0
     for e in range(gradient.shape[0]):
         gradient[e] = 0.0
-    for i in range(passed.x.shape[0]):
+    for i in range(evaluated.x.shape[0]):
         if laws.kind[i] == GIVEN:
             gradient[laws.entry[i]] = 1.0
         for s in range(laws.first[i], laws.first[i + 1]):
             source = laws.source[s]
             for e in range(laws.entry[source], laws.entry[source + 1]):
-                gradient[laws.target[at]] += passed.slope[s] * gradient[e]
+                gradient[laws.target[at]] += evaluated.slope[s] * gradient[e]
                 at += 1
 
 
 @part
-def lift_to_coordinates(tree, laws, passed, hessian_z, drive_z, exact, hessian, drive):
-    """Fill hessian and drive with respect to q from those of z: G^T H_z G - sum drive_z d2z, and G^T drive_z.
+def transform_to_coordinates(tree, laws, evaluated, hessian_z, force_z, exact, hessian, force):
+    """Transform Hessian and generalised force from z to q: hessian = G^T H_z G - sum force_z d2z, force = G^T force_z.
 
-    Only the lower half of `hessian` (n, n) is filled; drive (n,). hessian_z: rows by depth (`linear_algebra`). `exact` adds the
-    curvature of the functions.
+    Only the lower half of `hessian` (n, n) is filled; force (n,). hessian_z: rows by depth (`linear_algebra`). `exact`
+    adds the curvature of the functions.
     """
-    n, nz, count = drive.shape[0], drive_z.shape[0], passed.x.shape[0]
+    n, nz, count = force.shape[0], force_z.shape[0], evaluated.x.shape[0]
     below = count - nz
     stride = hessian_z.shape[0] // nz
-    column, entry, gradient, pull = laws.column, laws.entry, passed.gradient, passed.pull
+    column, entry, gradient, adjoint = laws.column, laws.entry, evaluated.gradient, evaluated.adjoint
     for i in range(n):
         for k in range(i + 1):
             hessian[i, k] = 0.0
     for i in range(count):
-        pull[i] = 0.0
+        adjoint[i] = 0.0
     for j in range(nz):
-        pull[below + j] = drive_z[j]
+        adjoint[below + j] = force_z[j]
         for e in range(entry[below + j], entry[below + j + 1]):
             g, c = gradient[e], column[e]
             for f in range(entry[below + j], e + 1):
@@ -167,14 +167,14 @@ def lift_to_coordinates(tree, laws, passed, hessian_z, drive_z, exact, hessian, 
     for i in range(count - 1, n - 1, -1):
         for s in range(laws.first[i], laws.first[i + 1]):
             source = laws.source[s]
-            pull[source] += passed.slope[s] * pull[i]
-            bend = pull[i] * passed.curve[s]
+            adjoint[source] += evaluated.slope[s] * adjoint[i]
+            bend = adjoint[i] * evaluated.curve[s]
             if exact and bend != 0.0:
                 for e in range(entry[source], entry[source + 1]):
                     for f in range(entry[source], e + 1):
                         hessian[column[e], column[f]] -= bend * gradient[e] * gradient[f]
     for i in range(n):
-        drive[i] = pull[i]
+        force[i] = adjoint[i]
 
 
 _POOR_FIT_M2 = 0.01  # m^2: markers 0.1 m from the model on average may indicate a local minimum
@@ -188,7 +188,7 @@ class FitTargets(NamedTuple):
 
     lower: FloatArray  # (rows, n) rad or m; a coordinate with lower = upper is given
     upper: FloatArray  # (rows, n)
-    pulls: FloatArray  # (n,) weights c of the targets
+    target_weights: FloatArray  # (n,) weights c of the targets
     targets: FloatArray  # (rows, n)
     starts: FloatArray  # (K, n) initial configurations of the first frame
     base: BoolArray  # (n,) coordinates that place the whole body
@@ -203,28 +203,28 @@ class FrameMemory(NamedTuple):
     best: FloatArray  # (n,)
     hessian: FloatArray  # (n, n) lower half
     factors: FloatArray  # (n, n) lower half
-    drive: FloatArray  # (n,) minus half the gradient
+    force: FloatArray  # (n,) generalised force: minus half the gradient of the cost
     right: FloatArray  # (n,)
     step: FloatArray  # (n,)
     pinned: BoolArray  # (n,)
 
 
 @part
-def _add_target_pulls(goal, row, total, room):
-    """Add the terms of the targets to hessian and drive."""
-    for j in range(room.drive.shape[0]):
-        c = goal.pulls[j] * total
+def _add_target_terms(goal, row, total, room):
+    """Add the terms of the targets to Hessian and generalised force."""
+    for j in range(room.force.shape[0]):
+        c = goal.target_weights[j] * total
         if c > 0.0:
-            room.drive[j] += c * (goal.targets[row, j] - room.q[j])
+            room.force[j] += c * (goal.targets[row, j] - room.q[j])
             room.hessian[j, j] += c
 
 
 @part
 def _target_cost(goal, row, total, q):
-    """Return the cost of the distances from the targets."""
+    """Return the cost of the differences between q and the targets."""
     cost = 0.0
     for j in range(q.shape[0]):
-        c = goal.pulls[j]
+        c = goal.target_weights[j]
         if c > 0.0:
             away = goal.targets[row, j] - q[j]
             cost += c * total * away * away
@@ -239,7 +239,7 @@ def _solve_step(goal, limits, damping, coarse, room):
     for j in range(n):
         low, high = goal.lower[limits, j], goal.upper[limits, j]
         still = not H[j, j] > 0.0 or low >= high or (coarse and not goal.base[j])
-        pinned[j] = still or (q[j] <= low and room.drive[j] < 0.0) or (q[j] >= high and room.drive[j] > 0.0)
+        pinned[j] = still or (q[j] <= low and room.force[j] < 0.0) or (q[j] >= high and room.force[j] > 0.0)
         step[j] = 0.0
     least = math.inf
     for _ in range(n + 1):
@@ -265,7 +265,7 @@ def _solve_step(goal, limits, damping, coarse, room):
             L[i, i] = math.sqrt(pivot)
         for i in range(n):
             if not pinned[i]:
-                value = room.drive[i]
+                value = room.force[i]
                 for k in range(n):
                     if pinned[k]:
                         value -= (H[i, k] if k < i else H[k, i]) * step[k]
@@ -293,7 +293,7 @@ def _solve_step(goal, limits, damping, coarse, room):
 
 
 @merged
-def _fit_frame(tree, problem, laws, goal, t, total, restart, tolerance, max_iterations, work, passed, room):
+def _fit_frame(tree, problem, laws, goal, t, total, restart, tolerance, max_iterations, work, evaluated, room):
     """Minimise the cost of frame t, starting from room.q; return (cost, iterations, status)."""
     q, trial, n = room.q, room.trial, room.step.shape[0]
     limits, row = min(t, goal.lower.shape[0] - 1), min(t, goal.targets.shape[0] - 1)
@@ -304,7 +304,7 @@ def _fit_frame(tree, problem, laws, goal, t, total, restart, tolerance, max_iter
     exact, stuck, done, damped = False, False, False, False
     cost, size, last, least, iterations = math.inf, math.inf, 0.0, 0.0, 0
     while True:
-        evaluate_functions(laws, trial, work.step.shape[0], passed, work.trial)
+        evaluate_functions(laws, trial, work.step.shape[0], evaluated, work.trial)
         trial_cost = evaluate_cost(tree, problem, work.trial, t, work) + _target_cost(goal, row, total, trial)
         if trial_cost <= cost or size < tolerance:
             for j in range(n):
@@ -324,9 +324,9 @@ def _fit_frame(tree, problem, laws, goal, t, total, restart, tolerance, max_iter
             last = size if size < math.inf else 0.0
             gather_moments(tree, problem, t, work)
             assemble_equations(tree, exact, work)
-            fill_gradients(laws, passed)
-            lift_to_coordinates(tree, laws, passed, work.hessian, work.drive, exact, room.hessian, room.drive)
-            _add_target_pulls(goal, row, total, room)
+            fill_gradients(laws, evaluated)
+            transform_to_coordinates(tree, laws, evaluated, work.hessian, work.force, exact, room.hessian, room.force)
+            _add_target_terms(goal, row, total, room)
         else:
             damping = max(10.0 * damping, 1e-3)
             if damping > 1e8 or iterations >= max_iterations:  # no descent in any direction: limited by rounding
@@ -385,7 +385,7 @@ def _fill_weights(problem, t, work, marker_error):
 
 @kernel
 def coupled_inverse_kinematics(
-    tree, problem, laws, goal, tolerance, max_iterations, min_markers, work, passed, room, q, marker_error, cost, iterations,
+    tree, problem, laws, goal, tolerance, max_iterations, min_markers, work, evaluated, room, q, marker_error, cost, iterations,
     status,
 ):  # fmt: skip
     """Fit every frame, starting from the previous one; the first frame, and frames after a failure, from each of goal.starts.
@@ -415,7 +415,7 @@ def coupled_inverse_kinematics(
                 for j in range(n):
                     room.q[j] = room.best[j]
             frame_cost, steps, state = _fit_frame(
-                tree, problem, laws, goal, t, total, 0 < k <= tries, tolerance, max_iterations, work, passed, room
+                tree, problem, laws, goal, t, total, 0 < k <= tries, tolerance, max_iterations, work, evaluated, room
             )
             turns += steps
             cost[t], status[t] = frame_cost, state

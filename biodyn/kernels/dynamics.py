@@ -72,7 +72,7 @@ from biodyn.kernels.vec3 import (
     row6,
     scale,
     sub,
-    symmetric_times,
+    symmetric_product,
     transpose,
 )
 
@@ -119,13 +119,13 @@ def _rnea_outwards(tree, i, q, v, vdot, links):
             m * u[1] + (w[2] * h[0] - w[0] * h[2]),
             m * u[2] + (w[0] * h[1] - w[1] * h[0]),
         )
-        L = add(symmetric_times(inertia, w), cross(h, u))
+        L = add(symmetric_product(inertia, w), cross(h, u))
         dP = (
             m * du[0] + (dw[1] * h[2] - dw[2] * h[1]),
             m * du[1] + (dw[2] * h[0] - dw[0] * h[2]),
             m * du[2] + (dw[0] * h[1] - dw[1] * h[0]),
         )
-        dL = add(symmetric_times(inertia, dw), cross(h, du))
+        dL = add(symmetric_product(inertia, dw), cross(h, du))
         n = add(dL, add(cross(w, L), cross(u, P)))
         f = add(dP, cross(w, P))
     store3(links, here + _N, n)
@@ -189,7 +189,7 @@ def inverse_dynamics(tree, q, v, vdot, wrenches, path, path_start, tau, joint_wr
 
 
 @inline
-def _skew_times(p, A):
+def _skew_product(p, A):
     """Return [p] A, the cross product of p with each column of A."""
     return (
         p[1] * A[6] - p[2] * A[3],
@@ -244,7 +244,7 @@ def _aba_outwards(tree, i, q, v, links):
     store9(links, here + _H, (zero, -z, y, z, zero, -x, -y, x, zero))
     store6(links, here + _M, (mass, zero, zero, mass, zero, mass))
     P = sub(scale(u, m), cross(h, w))
-    L = add(symmetric_times(inertia, w), cross(h, u))
+    L = add(symmetric_product(inertia, w), cross(h, u))
     store3(links, here + _N, add(cross(w, L), cross(u, P)))
     store3(links, here + _F, cross(w, P))
 
@@ -256,10 +256,10 @@ def _add_inertia_to_parent(parent, links, here, J, H, M, n, f):
     R, p = load9(links, here + _R), load3(links, here + _P)
     M_P = congruence_transform(R, M)
     H_P = compose(R, compose(H, transpose(R)))
-    K = _skew_times(p, expand_symmetric(M_P))  # [p] M
-    Q = _skew_times(p, transpose(H_P))  # [p] H^T
+    K = _skew_product(p, expand_symmetric(M_P))  # [p] M
+    Q = _skew_product(p, transpose(H_P))  # [p] H^T
     # J + [p] H^T + ([p] H^T)^T + [p] M [p]^T,   H + [p] M
-    L = _skew_times(p, transpose(K))
+    L = _skew_product(p, transpose(K))
     J_P = congruence_transform(R, J)
     J_P = (
         J_P[0] + (Q[0] + Q[0]) + L[0],
@@ -297,11 +297,11 @@ def _aba_inwards_one_axis(tree, i, tau, links):
     J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
     n, f = load3(links, here + _N), load3(links, here + _F)
     axis, slide = row3(tree.axis, i), row3(tree.slide, i)
-    U_n, U_f = symmetric_times(J, axis), rotate_back(H, axis)
+    U_n, U_f = symmetric_product(J, axis), rotate_back(H, axis)
     D, tau_bias = dot(U_n, axis), dot(n, axis)
     if tree.kind[i] == SCREW:
         U_n = add(U_n, rotate(H, slide))
-        U_f = add(U_f, symmetric_times(M, slide))
+        U_f = add(U_f, symmetric_product(M, slide))
         D = dot(U_n, axis) + dot(U_f, slide)
         tau_bias = tau_bias + dot(f, slide)
     D_inverse = 1.0 / D
@@ -327,8 +327,8 @@ def _aba_inwards_one_axis(tree, i, tau, links):
         )
         M = _subtract_outer_product(M, b, U_f)
         c_w, c_u = load3(links, here + _CW), load3(links, here + _CV)
-        n = add(add(n, add(symmetric_times(J, c_w), rotate(H, c_u))), scale(a, u))
-        f = add(add(f, add(rotate_back(H, c_w), symmetric_times(M, c_u))), scale(b, u))
+        n = add(add(n, add(symmetric_product(J, c_w), rotate(H, c_u))), scale(a, u))
+        f = add(add(f, add(rotate_back(H, c_w), symmetric_product(M, c_u))), scale(b, u))
         _add_inertia_to_parent(parent, links, here, J, H, M, n, f)
 
 
@@ -347,13 +347,13 @@ def _aba_inwards_spherical(tree, i, tau, links):
         A = compose(expand_symmetric(D_inverse), H)  # J^-1 H
         B = compose(transpose(H), A)
         M = (M[0] - B[0], M[1] - B[1], M[2] - B[2], M[3] - B[4], M[4] - B[5], M[5] - B[8])
-        f = add(add(f, symmetric_times(M, load3(links, here + _CV))), rotate_back(A, u))
+        f = add(add(f, symmetric_product(M, load3(links, here + _CV))), rotate_back(A, u))
         n = load3(tau, tree.idx_v[i])  # pA_n + J J^-1 u = tau: the joint transmits its own moment
         there = (parent + 1) * _ABA_ROW
         R, p = load9(links, here + _R), load3(links, here + _P)
         M_P = congruence_transform(R, M)
-        K = _skew_times(p, expand_symmetric(M_P))
-        L = _skew_times(p, transpose(K))
+        K = _skew_product(p, expand_symmetric(M_P))
+        L = _skew_product(p, transpose(K))
         store6(links, there + _J, _add_spatial_vectors(load6(links, there + _J), (L[0], L[3], L[6], L[4], L[7], L[8])))
         old = load9(links, there + _H)
         store3(links, there + _H, (old[0] + K[0], old[1] + K[1], old[2] + K[2]))
@@ -400,8 +400,8 @@ def _aba_accelerations(tree, i, links, vdot):
             du = add(du, scale(row3(tree.slide, i), rate))
     elif kind == SPHERICAL:
         J, H = load6(links, here + _J), load9(links, here + _H)
-        rest = sub(load3(links, here + _T), add(symmetric_times(J, dw), rotate(H, du)))
-        rates = symmetric_times(load6(links, here + _D), rest)
+        rest = sub(load3(links, here + _T), add(symmetric_product(J, dw), rotate(H, du)))
+        rates = symmetric_product(load6(links, here + _D), rest)
         store3(vdot, at, rates)
         dw = add(dw, rates)
     elif kind == FREE:
@@ -413,8 +413,8 @@ def _aba_accelerations(tree, i, links, vdot):
         A = compose(H, expand_symmetric(M_inverse))
         B = compose(A, transpose(H))
         S = (J[0] - B[0], J[1] - B[1], J[2] - B[2], J[3] - B[4], J[4] - B[5], J[5] - B[8])
-        turn = symmetric_times(inverse(S), sub(n, rotate(A, f)))
-        push = symmetric_times(M_inverse, sub(f, rotate_back(H, turn)))
+        turn = symmetric_product(inverse(S), sub(n, rotate(A, f)))
+        push = symmetric_product(M_inverse, sub(f, rotate_back(H, turn)))
         store3(vdot, at, sub(turn, dw))
         store3(vdot, at + 3, sub(push, du))
         dw, du = turn, push
@@ -532,7 +532,7 @@ def _composite_force(subtree_mass, i, j, composites, columns):
     """Return F_j = Ic_i s_j as (moment, force)."""
     w, u = load3(columns, j * 6), load3(columns, j * 6 + 3)
     h = load3(composites, i * _COMPOSITE)
-    moment = add(symmetric_times(load6(composites, i * _COMPOSITE + 3), w), cross(h, u))
+    moment = add(symmetric_product(load6(composites, i * _COMPOSITE + 3), w), cross(h, u))
     return moment, add(scale(u, subtree_mass[i]), cross(w, h))
 
 
@@ -627,7 +627,7 @@ def whole_body_sums(tree, q, v, result, work):
             m, h = tree.mass[i], row3(tree.first_moment, i)
             if m > 0.0:
                 P = add(scale(u, m), cross(w, h))
-                L = add(symmetric_times(row6(tree.inertia_origin, i), w), cross(h, u))
+                L = add(symmetric_product(row6(tree.inertia_origin, i), w), cross(h, u))
                 kinetic = kinetic + 0.5 * (dot(w, L) + dot(u, P))
                 P = rotate(R, P)
                 P_W = add(P_W, P)

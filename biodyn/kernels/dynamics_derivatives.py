@@ -2,16 +2,16 @@
 
 O is the origin of link 0 in each frame. For every link i with coordinates j, outwards:
     s_j,   v_i = v_p + s qd,   a_i = a_p + s qdd + v_i x s qd    (a_world = -gravity)
-    rate_j = v_i x s_j,   carried_j = v_p x s_j,   twice_j = a_p x s_j + v_p x carried_j
+    s_dot_j = v_i x s_j,   psi_dot_j = v_p x s_j,   psi_ddot_j = a_p x s_j + v_p x psi_dot_j
 and composites over the subtree of i: inertia I, force f = I a + v x* I v, and the matrix B of Niemeyer & Slotine
 (1991), with B v = v x* I v:   B = 1/2 ((v x*) I - I (v x) + (I v) xbar*).
-6-vectors are (angular, linear) 6-tuples of Lanes.
+6-vectors are (angular, linear) 6-tuples of Lanes. s_dot, psi_dot and psi_ddot are those of the paper.
 
 Derivatives of inverse dynamics, O(n d) for trees of depth d (Singh, Russell & Wensing 2022, doi 10.1109/LRA.2022.3141194),
 for j on the path of i:
-    dtau_i/dq_j = s_i . (2 B_i carried_j + I_i twice_j)
-    dtau_j/dq_i = s_j . (2 B_i carried_i + I_i twice_i + s_i x* f_i)        (j not of the same joint)
-    dtau_i/dv_j = s_i . (2 B_i s_j + I_i (carried_j + rate_j)),   dtau_j/dv_i = s_j . (2 B_i s_i + I_i (carried_i + rate_i))
+    dtau_i/dq_j = s_i . (2 B_i psi_dot_j + I_i psi_ddot_j)
+    dtau_j/dq_i = s_j . (2 B_i psi_dot_i + I_i psi_ddot_i + s_i x* f_i)        (j not of the same joint)
+    dtau_i/dv_j = s_i . (2 B_i s_j + I_i (psi_dot_j + s_dot_j)),   dtau_j/dv_i = s_j . (2 B_i s_i + I_i (psi_dot_i + s_dot_i))
 and dtau/dvdot = M. A wrench F that is constant in the world adds s_i . (s_j x* F_i) to dtau_i/dq_j. Steps of q are those of
 `integrate`, along the coordinates of v.
 
@@ -61,9 +61,9 @@ class SweepMemory(NamedTuple):
     inertia: FloatArray  # n rows of 36, composite
     B: FloatArray  # n rows of 36, composite
     s: FloatArray  # nv rows of 6
-    rate: FloatArray  # nv rows of 6
-    carried: FloatArray  # nv rows of 6
-    twice: FloatArray  # nv rows of 6
+    s_dot: FloatArray  # nv rows of 6
+    psi_dot: FloatArray  # nv rows of 6
+    psi_ddot: FloatArray  # nv rows of 6
     origin: FloatArray  # 3: p_WO
     q: FloatArray  # nq
     qd: FloatArray  # nv
@@ -73,13 +73,13 @@ class SweepMemory(NamedTuple):
 
 @inline
 def load_row6(memory, i):
-    """Return row i of rows of 6 as a 6-vector."""
+    """Return row i of `memory` (rows of 6 numbers) as a 6-vector."""
     return load6(memory, 6 * i)
 
 
 @inline
 def store_row6(memory, i, a):
-    """Store a 6-vector in row i."""
+    """Store a 6-vector in row i of `memory` (rows of 6 numbers)."""
     store6(memory, 6 * i, a)
 
 
@@ -96,19 +96,19 @@ def split_spatial_vector(a):
 
 
 @inline
-def add_six(a, b):
+def add6(a, b):
     """Return a + b."""
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
 
 
 @inline
-def scale_six(a, x):
+def scale6(a, x):
     """Return a x."""
     return (a[0] * x, a[1] * x, a[2] * x, a[3] * x, a[4] * x, a[5] * x)
 
 
 @inline
-def dot_six(a, b):
+def dot6(a, b):
     """Return a . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
 
@@ -128,15 +128,15 @@ def cross_force(a, b):
 
 
 @inline
-def matrix_times(matrix, i, a):
-    """Return A a with A in row i of rows of 36."""
+def matrix_product(matrix, i, a):
+    """Return A a, with the 6x6 matrix A in row i of `matrix` (rows of 36)."""
     return (
-        _row_times(matrix, i, 0, a),
-        _row_times(matrix, i, 6, a),
-        _row_times(matrix, i, 12, a),
-        _row_times(matrix, i, 18, a),
-        _row_times(matrix, i, 24, a),
-        _row_times(matrix, i, 30, a),
+        _row_product(matrix, i, 0, a),
+        _row_product(matrix, i, 6, a),
+        _row_product(matrix, i, 12, a),
+        _row_product(matrix, i, 18, a),
+        _row_product(matrix, i, 24, a),
+        _row_product(matrix, i, 30, a),
     )
 
 
@@ -151,7 +151,7 @@ def _set_element(matrix, i, k, x):
 
 
 @inline
-def _row_times(matrix, i, k, a):
+def _row_product(matrix, i, k, a):
     return (
         _element(matrix, i, k) * a[0]
         + _element(matrix, i, k + 1) * a[1]
@@ -163,20 +163,20 @@ def _row_times(matrix, i, k, a):
 
 
 @inline
-def transposed_matrix_times(matrix, i, a):
-    """Return A^T a with A in row i of rows of 36."""
+def transposed_matrix_product(matrix, i, a):
+    """Return A^T a, with the 6x6 matrix A in row i of `matrix` (rows of 36)."""
     return (
-        _column_times(matrix, i, 0, a),
-        _column_times(matrix, i, 1, a),
-        _column_times(matrix, i, 2, a),
-        _column_times(matrix, i, 3, a),
-        _column_times(matrix, i, 4, a),
-        _column_times(matrix, i, 5, a),
+        _column_product(matrix, i, 0, a),
+        _column_product(matrix, i, 1, a),
+        _column_product(matrix, i, 2, a),
+        _column_product(matrix, i, 3, a),
+        _column_product(matrix, i, 4, a),
+        _column_product(matrix, i, 5, a),
     )
 
 
 @inline
-def _column_times(matrix, i, k, a):
+def _column_product(matrix, i, k, a):
     return (
         _element(matrix, i, k) * a[0]
         + _element(matrix, i, k + 6) * a[1]
@@ -226,22 +226,22 @@ def fill_motion(tree, q, v, vdot, first, work):
             w, u = joint_column(tree, i, j - tree.idx_v[i], R, p)
             s = join_spatial_vector(w, u)
             store_row6(work.s, j, s)
-            velocity = add_six(velocity, scale_six(s, load(work.qd, j * WIDTH)))
-            push = add_six(push, scale_six(s, load(work.qdd, j * WIDTH)))
-            carried = cross_motion(v_P, s)
-            store_row6(work.carried, j, carried)
-            store_row6(work.twice, j, add_six(cross_motion(a_P, s), cross_motion(v_P, carried)))
+            velocity = add6(velocity, scale6(s, load(work.qd, j * WIDTH)))
+            push = add6(push, scale6(s, load(work.qdd, j * WIDTH)))
+            psi_dot = cross_motion(v_P, s)
+            store_row6(work.psi_dot, j, psi_dot)
+            store_row6(work.psi_ddot, j, add6(cross_motion(a_P, s), cross_motion(v_P, psi_dot)))
         for j in range(tree.idx_v[i], tree.idx_v[i] + tree.nv[i]):
-            rate = cross_motion(velocity, load_row6(work.s, j))
-            store_row6(work.rate, j, rate)
-            push = add_six(push, scale_six(rate, load(work.qd, j * WIDTH)))
+            s_dot = cross_motion(velocity, load_row6(work.s, j))
+            store_row6(work.s_dot, j, s_dot)
+            push = add6(push, scale6(s_dot, load(work.qd, j * WIDTH)))
         store_row6(work.v, i, velocity)
         store_row6(work.a, i, push)
 
 
 @inline
 def _unit_vector(k):
-    """Return the 6-vector that is 1 at k."""
+    """Return the 6-vector with 1 at index k and 0 elsewhere."""
     return (
         broadcast(1.0 if k == 0 else 0.0),
         broadcast(1.0 if k == 1 else 0.0),
@@ -290,13 +290,13 @@ def fill_composites(tree, work):
         _store_skew_block(inertia, i, 0, 3, h)
         _store_skew_block(inertia, i, 3, 0, (-h[0], -h[1], -h[2]))
         v = load_row6(work.v, i)
-        momentum = matrix_times(inertia, i, v)
-        store_row6(work.f, i, add_six(matrix_times(inertia, i, load_row6(work.a, i)), cross_force(v, momentum)))
+        momentum = matrix_product(inertia, i, v)
+        store_row6(work.f, i, add6(matrix_product(inertia, i, load_row6(work.a, i)), cross_force(v, momentum)))
         # columns of B: 1/2 (v x* (I e) - I (v x e) + e x* (I v))
         for k in range(6):
             e = _unit_vector(k)
-            column = add_six(cross_force(v, matrix_times(inertia, i, e)), cross_force(e, momentum))
-            back = matrix_times(inertia, i, cross_motion(v, e))
+            column = add6(cross_force(v, matrix_product(inertia, i, e)), cross_force(e, momentum))
+            back = matrix_product(inertia, i, cross_motion(v, e))
             for row in range(6):
                 _set_element(B, i, k + 6 * row, 0.5 * (column[row] - back[row]))
     for i in range(tree.parent.shape[0] - 1, 0, -1):
@@ -305,7 +305,7 @@ def fill_composites(tree, work):
             for k in range(36):
                 _set_element(inertia, parent, k, _element(inertia, parent, k) + _element(inertia, i, k))
                 _set_element(B, parent, k, _element(B, parent, k) + _element(B, i, k))
-            store_row6(work.f, parent, add_six(load_row6(work.f, parent), load_row6(work.f, i)))
+            store_row6(work.f, parent, add6(load_row6(work.f, parent), load_row6(work.f, i)))
 
 
 @part
@@ -316,45 +316,45 @@ def _gather_wrenches(tree, wrenches, links, first, work):
         store_row6(outer, i, (zero, zero, zero, zero, zero, zero))
     for m in range(links.shape[0]):
         n, f = load_wrench(wrenches, m, first, work.wrench)
-        store_row6(outer, links[m], add_six(load_row6(outer, links[m]), join_spatial_vector(sub(n, cross(p_WO, f)), f)))
+        store_row6(outer, links[m], add6(load_row6(outer, links[m]), join_spatial_vector(sub(n, cross(p_WO, f)), f)))
     for i in range(tree.parent.shape[0] - 1, 0, -1):
         if tree.parent[i] >= 0:
-            store_row6(outer, tree.parent[i], add_six(load_row6(outer, tree.parent[i]), load_row6(outer, i)))
+            store_row6(outer, tree.parent[i], add6(load_row6(outer, tree.parent[i]), load_row6(outer, i)))
 
 
 @part
-def _fill_coordinate(tree, i, j, of_q, of_v, of_vdot, work):
+def _fill_coordinate_derivatives(tree, i, j, of_q, of_v, of_vdot, work):
     """Store the derivatives for coordinate j of link i and the coordinates on its path; (nv, nv) matrices in lane memory."""
     nv = tree.dof_link.shape[0]
     s = load_row6(work.s, j)
     # rows above: tau of the path, moved by coordinate j
-    turned = scale_six(matrix_times(work.B, i, load_row6(work.carried, j)), 2.0)
-    turned = add_six(turned, matrix_times(work.inertia, i, load_row6(work.twice, j)))
-    sped = scale_six(matrix_times(work.B, i, s), 2.0)
-    both = add_six(load_row6(work.carried, j), load_row6(work.rate, j))
-    sped = add_six(sped, matrix_times(work.inertia, i, both))
-    pushed = matrix_times(work.inertia, i, s)
-    swung = add_six(turned, cross_force(s, load_row6(work.f, i)))
+    turned = scale6(matrix_product(work.B, i, load_row6(work.psi_dot, j)), 2.0)
+    turned = add6(turned, matrix_product(work.inertia, i, load_row6(work.psi_ddot, j)))
+    sped = scale6(matrix_product(work.B, i, s), 2.0)
+    both = add6(load_row6(work.psi_dot, j), load_row6(work.s_dot, j))
+    sped = add6(sped, matrix_product(work.inertia, i, both))
+    pushed = matrix_product(work.inertia, i, s)
+    swung = add6(turned, cross_force(s, load_row6(work.f, i)))
     outer = cross_force(s, load_row6(work.outer, i))
     # columns before: tau of coordinate j, moved by the path
-    back = scale_six(transposed_matrix_times(work.B, i, s), 2.0)
+    back = scale6(transposed_matrix_product(work.B, i, s), 2.0)
     k = tree.idx_v[i] + tree.nv[i] - 1
     while k >= 0:
         s_k = load_row6(work.s, k)
         above, before = (k * nv + j) * WIDTH, (j * nv + k) * WIDTH
         own = tree.dof_link[k] == i
-        store(of_v, above, dot_six(s_k, sped))
-        mass = dot_six(s_k, pushed)
+        store(of_v, above, dot6(s_k, sped))
+        mass = dot6(s_k, pushed)
         store(of_vdot, above, mass)
         if own:
-            store(of_q, above, dot_six(s_k, turned) + dot_six(s_k, outer))
+            store(of_q, above, dot6(s_k, turned) + dot6(s_k, outer))
         else:
-            store(of_q, above, dot_six(s_k, swung))
-            carried, rate = load_row6(work.carried, k), load_row6(work.rate, k)
+            store(of_q, above, dot6(s_k, swung))
+            psi_dot, s_dot = load_row6(work.psi_dot, k), load_row6(work.s_dot, k)
             # s_j . (s_k x* F) = -s_k . (s_j x* F)
-            of_path = dot_six(back, carried) + dot_six(pushed, load_row6(work.twice, k)) - dot_six(s_k, outer)
+            of_path = dot6(back, psi_dot) + dot6(pushed, load_row6(work.psi_ddot, k)) - dot6(s_k, outer)
             store(of_q, before, of_path)
-            store(of_v, before, dot_six(back, s_k) + dot_six(pushed, add_six(carried, rate)))
+            store(of_v, before, dot6(back, s_k) + dot6(pushed, add6(psi_dot, s_dot)))
             store(of_vdot, before, mass)
         k = tree.dof_parent[k]
 
@@ -363,7 +363,8 @@ def _fill_coordinate(tree, i, j, of_q, of_v, of_vdot, work):
 def inverse_dynamics_derivatives(tree, q, v, vdot, wrenches, links, by_q, by_v, by_vdot, matrices, work):
     """Fill by_q, by_v, by_vdot (T, nv nv); rows are tau.
 
-    wrenches (T, K, 6) about the world origin on the links (K,); matrices: see `derivatives_work_size`, zeros; work a Sweep.
+    wrenches (T, K, 6) about the world origin on the links (K,); matrices: zeros of the size `derivatives_work_size`. work: a
+    `SweepMemory`.
     """
     numbers = by_q.shape[1] * WIDTH
     of_q, of_v, of_vdot = matrices[:numbers], matrices[numbers : 2 * numbers], matrices[2 * numbers :]
@@ -373,7 +374,7 @@ def inverse_dynamics_derivatives(tree, q, v, vdot, wrenches, links, by_q, by_v, 
         _gather_wrenches(tree, wrenches, links, first, work)
         for i in range(tree.parent.shape[0]):
             for j in range(tree.idx_v[i], tree.idx_v[i] + tree.nv[i]):
-                _fill_coordinate(tree, i, j, of_q, of_v, of_vdot, work)
+                _fill_coordinate_derivatives(tree, i, j, of_q, of_v, of_vdot, work)
         copy_to_frames(of_q, by_q, first)
         copy_to_frames(of_v, by_v, first)
         copy_to_frames(of_vdot, by_vdot, first)
@@ -398,7 +399,7 @@ def _last_coordinate(tree, i):
 def regressor(tree, q, v, vdot, Y, rows, matrix, work):
     """Fill Y (T, rows 10 n) for the first `rows` coordinates; q (T, nq), v, vdot (T, nv).
 
-    matrix (rows 10 n WIDTH,), zeros; work a Sweep.
+    matrix (rows 10 n WIDTH,), zeros. work: a `SweepMemory`.
     """
     n = tree.parent.shape[0]
     for first in range(0, q.shape[0], WIDTH):

@@ -33,10 +33,10 @@ from biodyn.kernels.vec3 import (
     rotate,
     row3,
     row9,
-    set3,
-    set9,
+    store_row3,
+    store_row9,
     sub,
-    symmetric_times,
+    symmetric_product,
 )
 
 # moments of a link's markers: mass, first moment, second moment (6), force, moment of force, T (9)
@@ -63,8 +63,8 @@ class FitMemory(NamedTuple):
     factors: FloatArray  # (nv * stride,)
     diagonal: FloatArray  # (nv,) of the hessian
     scale: FloatArray  # (nv,) the diagonal, 1 where pinned
-    drive: FloatArray  # (nv,) minus half the gradient
-    pull: FloatArray  # (nv,) difference from q to the prior
+    force: FloatArray  # (nv,) generalised force: minus half the gradient of the cost
+    prior_difference: FloatArray  # (nv,) difference from q to the prior
     right: FloatArray  # (nv,) right-hand side
     step: FloatArray  # (nv,)
     pinned: BoolArray  # (nv,) coordinates with a given step
@@ -87,8 +87,8 @@ class MarkerFitProblem(NamedTuple):
 
 
 @part
-def prior_cost(tree, problem, q, t, pull):
-    """Fill pull = q_prior (-) q and return the cost of the prior."""
+def prior_cost(tree, problem, q, t, prior_difference):
+    """Fill prior_difference = q_prior (-) q and return the cost of the prior."""
     frames = problem.q_prior.shape[0]
     if frames == 0:
         return 0.0
@@ -99,17 +99,17 @@ def prior_cost(tree, problem, q, t, pull):
             at = a + 3 if kind == FREE else a
             w, x, y, z = q[at], q[at + 1], q[at + 2], q[at + 3]
             there = problem.q_prior[row]
-            pull[b], pull[b + 1], pull[b + 2] = rotation_vector(
+            prior_difference[b], prior_difference[b + 1], prior_difference[b + 2] = rotation_vector(
                 w, x, y, z, there[at], there[at + 1], there[at + 2], there[at + 3]
             )
             if kind == FREE:
                 for k in range(3):
-                    pull[b + 3 + k] = there[a + k] - q[a + k]
+                    prior_difference[b + 3 + k] = there[a + k] - q[a + k]
         elif tree.nv[i] == 1:
-            pull[b] = problem.q_prior[row, a] - q[a]
+            prior_difference[b] = problem.q_prior[row, a] - q[a]
     cost = 0.0
-    for j in range(pull.shape[0]):
-        cost += problem.prior_weights[j] * pull[j] * pull[j]
+    for j in range(prior_difference.shape[0]):
+        cost += problem.prior_weights[j] * prior_difference[j] * prior_difference[j]
     return cost
 
 
@@ -125,8 +125,8 @@ def evaluate_cost(tree, problem, q, t, work):
             R_WP = row9(work.R_WB, parent)
             p = add(row3(work.p_WB, parent), rotate(R_WP, p))
             R = compose(R_WP, R)
-        set9(work.R_WB, i, R)
-        set3(work.p_WB, i, p)
+        store_row9(work.R_WB, i, R)
+        store_row3(work.p_WB, i, p)
     cost = 0.0
     for m in range(problem.marker_link.shape[0]):
         w = work.weight[m]
@@ -134,9 +134,9 @@ def evaluate_cost(tree, problem, q, t, work):
             i = problem.marker_link[m]
             x = add(row3(work.p_WB, i), rotate(row9(work.R_WB, i), row3(problem.p_BM, m)))
             r = sub((problem.p_WM[t, m, 0], problem.p_WM[t, m, 1], problem.p_WM[t, m, 2]), x)
-            set3(work.residual, m, r)
+            store_row3(work.residual, m, r)
             cost += w * dot(r, r)
-    return cost + prior_cost(tree, problem, q, t, work.pull)
+    return cost + prior_cost(tree, problem, q, t, work.prior_difference)
 
 
 @part
@@ -181,10 +181,13 @@ def gather_moments(tree, problem, t, work):
 
 @part
 def assemble_equations(tree, exact, work):
-    """Fill hessian, diagonal and drive at the evaluated q; `exact` adds the second derivatives of the marker positions."""
+    """Fill Hessian, its diagonal and the generalised force at the evaluated q.
+
+    `exact` adds the second derivatives of the marker positions.
+    """
     p_WO = row3(work.p_WB, 0)
     moments, columns, turning, hessian = work.moments, work.columns, work.turning, work.hessian
-    stride = hessian.shape[0] // work.drive.shape[0]
+    stride = hessian.shape[0] // work.force.shape[0]
     for i in range(tree.parent.shape[0]):
         first, count = tree.idx_v[i], tree.nv[i]
         if count == 0:
@@ -209,17 +212,17 @@ def assemble_equations(tree, exact, work):
         for k in range(count):
             j = first + k
             w, u = joint_column(tree, i, k, R, p)
-            set3(columns, j, w)
+            store_row3(columns, j, w)
             columns[j, 3], columns[j, 4], columns[j, 5] = u
-            work.drive[j] = dot(w, N) + dot(u, F)
+            work.force[j] = dot(w, N) + dot(u, F)
             c = add(cross(u, F), sub(rotate(T, w), (trace * w[0], trace * w[1], trace * w[2])))
             if not exact:
                 c = (0.0, 0.0, 0.0)
-            set3(turning, j, c)
+            store_row3(turning, j, c)
         for k in range(count):
             j = first + k
             w, u, c = row3(columns, j), (columns[j, 3], columns[j, 4], columns[j, 5]), row3(turning, j)
-            n = add(symmetric_times(S, w), cross(h, u))
+            n = add(symmetric_product(S, w), cross(h, u))
             f = add((mass * u[0], mass * u[1], mass * u[2]), cross(w, h))
             depth, row = tree.dof_depth[j], j * stride
             for e in range(k + 1):  # within the joint; its second derivative is that of exp, even in both arguments
@@ -232,18 +235,19 @@ def assemble_equations(tree, exact, work):
             for d in range(depth - k):
                 b = tree.dof_path[j, d]
                 hessian[row + d] = dot(row3(columns, b), n) + dot((columns[b, 3], columns[b, 4], columns[b, 5]), f)
-    for j in range(work.drive.shape[0]):
+    for j in range(work.force.shape[0]):
         at = j * stride + tree.dof_depth[j]
         work.diagonal[j] = hessian[at]
 
 
 @inline
 def _add_prior_terms(tree, problem, j, A, stride, work):
-    """Add the prior of the coordinates j .. j + 2; a step changes the difference to the prior by -A step."""
-    c, pull = problem.prior_weights, work.pull
+    """Add the prior terms of the coordinates j .. j + 2 to Hessian and generalised force; a step changes the difference
+    to the prior by -A step."""
+    c, prior_difference = problem.prior_weights, work.prior_difference
     for k in range(3):
         for m in range(3):
-            work.drive[j + k] += A[3 * m + k] * c[j + m] * pull[j + m]
+            work.force[j + k] += A[3 * m + k] * c[j + m] * prior_difference[j + m]
         for e in range(k + 1):
             at = (j + k) * stride + tree.dof_depth[j + e]
             for m in range(3):
@@ -252,20 +256,20 @@ def _add_prior_terms(tree, problem, j, A, stride, work):
 
 @part
 def add_prior_to_equations(tree, problem, work):
-    """Add the prior to hessian, diagonal and drive (Gauss-Newton)."""
-    q, c, pull = work.q, problem.prior_weights, work.pull
-    stride = work.hessian.shape[0] // work.drive.shape[0]
+    """Add the prior terms to Hessian, diagonal and generalised force (Gauss-Newton)."""
+    q, c, d = work.q, problem.prior_weights, work.prior_difference
+    stride = work.hessian.shape[0] // work.force.shape[0]
     for i in range(tree.parent.shape[0]):
         kind, a, b = tree.kind[i], tree.idx_q[i], tree.idx_v[i]
         if kind == SPHERICAL or kind == FREE:
-            _add_prior_terms(tree, problem, b, inverse_left_jacobian((pull[b], pull[b + 1], pull[b + 2])), stride, work)
+            _add_prior_terms(tree, problem, b, inverse_left_jacobian((d[b], d[b + 1], d[b + 2])), stride, work)
             if kind == FREE:
                 R = quaternion_to_matrix(q[a + 3], q[a + 4], q[a + 5], q[a + 6])
                 _add_prior_terms(tree, problem, b + 3, R, stride, work)
         elif tree.nv[i] == 1:
             work.hessian[b * stride + tree.dof_depth[b]] += c[b]
-            work.drive[b] += c[b] * pull[b]
-    for j in range(work.drive.shape[0]):
+            work.force[b] += c[b] * d[b]
+    for j in range(work.force.shape[0]):
         work.diagonal[j] = work.hessian[j * stride + tree.dof_depth[j]]
 
 
@@ -288,12 +292,12 @@ QUADRATIC_RATE = 10.0  # 1 / rad
 
 @part
 def _factorise(tree, stride, damping, work):
-    """Fill factors and right-hand side of the coordinates that are not pinned, for given steps of the pinned ones."""
+    """Fill the factors and the right-hand side of the free coordinates; the steps of pinned coordinates are given."""
     hessian, factors, pinned, step, right = work.hessian, work.factors, work.pinned, work.step, work.right
     some = False
     for j in range(pinned.shape[0]):
         some = some or pinned[j]
-        right[j] = work.drive[j]
+        right[j] = work.force[j]
         work.scale[j] = work.diagonal[j]
     for at in range(0, hessian.shape[0], WIDTH):
         store(factors, at, load(hessian, at))
@@ -329,8 +333,8 @@ def _solve_step(tree, problem, stride, damping, coarse, work):
     for i in range(tree.parent.shape[0]):
         if tree.nv[i] == 1:
             j, a = tree.idx_v[i], tree.idx_q[i]
-            at_lower = q[a] <= problem.lower[j] and work.drive[j] < 0.0
-            at_upper = q[a] >= problem.upper[j] and work.drive[j] > 0.0
+            at_lower = q[a] <= problem.lower[j] and work.force[j] < 0.0
+            at_upper = q[a] >= problem.upper[j] and work.force[j] > 0.0
             pinned[j] = pinned[j] or at_lower or at_upper
     least = 0.0
     for _ in range(nv + 1):
@@ -473,7 +477,7 @@ def _remove_full_turns(tree, problem, settled, work):
 def inverse_kinematics(
     tree, problem, q_start, tolerance, max_iterations, min_markers, work, q, marker_error, cost, iterations, status
 ):
-    """Fit every frame, starting from the previous frame unless `estimation_problem.q_near` specifies another start.
+    """Fit every frame, starting from the previous frame unless `problem.q_near` specifies another start.
 
     Fills q (T, nq), marker_error (T, M) m, cost (T,), iterations (T,), status (T,); q, cost and errors are NaN if
     fewer than min_markers markers are visible. q_start (nq,) is the initial guess of the first frame with enough markers.

@@ -19,7 +19,7 @@ from biodyn.kernels.vec3 import add, add_scaled, compose, cross, quaternion_to_m
 
 @inline
 def shift_motion(R, p, w_P, u_P):
-    """Return the motion vector (w_P, u_P) of the parent, expressed at the origin and in the axes of the child: cXp [w; u]."""
+    """Transform the motion vector (w_P, u_P) of the parent to the origin and axes of the child: cXp [w; u]."""
     return rotate_back(R, w_P), rotate_back(R, add(u_P, cross(w_P, p)))
 
 

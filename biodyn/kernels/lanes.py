@@ -4,9 +4,9 @@ A kernel written for scalars computes `WIDTH` frames at once if its numbers are 
 defined for Lanes, and for Lanes and floats. Lanes exist in registers only: they are loaded from and stored to flat float64
 arrays ("lane memory") in which the values of one quantity for WIDTH frames are adjacent.
 
-`fill` and `drain` copy between arrays (T, n), with one row per frame, and lane memory, in blocks of WIDTH frames by WIDTH columns
-that are transposed in registers; copying single numbers would take longer than the arithmetic of some kernels. Numbers that do
-not fill a block are copied individually.
+`copy_from_frames` and `copy_to_frames` copy between arrays (T, n), with one row per frame, and lane memory, in blocks of
+WIDTH frames by WIDTH columns that are transposed in registers; copying single numbers would take longer than the
+arithmetic of some kernels. Numbers that do not fill a block are copied individually.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def store(typingctx, memory, offset, value):
 
 @_intrinsic
 def load_number(typingctx, memory, offset):
-    """number(memory, offset) -> float: one number of a flat float64 array; a negative offset is not supported."""
+    """load_number(memory, offset) -> float: one number of a flat float64 array; a negative offset is not supported."""
     sig = types.float64(memory, types.intp)
 
     def codegen(context, builder, signature_, args):
@@ -240,7 +240,7 @@ def broadcast3(a):
 
 
 class LaneMemory(NamedTuple):
-    """Lane memory with a type of its own, so that functions that read numbers by `value` accept it and float arrays."""
+    """Lane memory as a distinct type. `load_value` reads Lanes from it, and floats from a float array."""
 
     data: FloatArray
 
@@ -255,12 +255,12 @@ class AnglesWithSines(NamedTuple):
 
 def load_value(memory, j):
     """Return number j of LaneMemory (as Lanes) or of a float array (as a float). For kernels only."""
-    raise NotImplementedError("value() exists inside compiled kernels only")
+    raise NotImplementedError("load_value() exists inside compiled kernels only")
 
 
 def broadcast_like(memory, x):
-    """Return x as the type of number that `value` reads from memory. For kernels only."""
-    raise NotImplementedError("constant() exists inside compiled kernels only")
+    """Return x as the type of number that `load_value` reads from memory. For kernels only."""
+    raise NotImplementedError("broadcast_like() exists inside compiled kernels only")
 
 
 def sine_cosine(memory, j):
@@ -299,7 +299,7 @@ def _overload_sine_cosine(memory, j):
 
 @inline
 def fill_sines_cosines(memory):
-    """Fill the sines and cosines of `Turned`, whose arrays consist of whole blocks of WIDTH."""
+    """Fill the sines and cosines of `AnglesWithSines`, whose arrays consist of whole blocks of WIDTH."""
     for at in range(0, memory.data.shape[0], WIDTH):
         s, c = lanes_sine_cosine(load(memory.data, at))
         store(memory.sine, at, s)
@@ -332,7 +332,8 @@ _EVEN_PIECES, _ODD_PIECES = (0, 1, 4, 5, 8, 9, 12, 13), (2, 3, 6, 7, 10, 11, 14,
 
 
 def _transpose_rows(builder: Any, rows: list[Any]) -> list[Any]:
-    """Return the columns of an 8 x 8 matrix given by its rows: pairs of rows are interleaved, then pairs of numbers sorted."""
+    """Return the columns of an 8 x 8 matrix from its rows, by interleaving pairs of rows and then exchanging pairs of
+    numbers."""
 
     def shuffle_pair(a: Any, b: Any, chosen: tuple[int, ...]) -> Any:
         return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), chosen))
@@ -409,7 +410,8 @@ def copy_to_frames(memory, frames, first):
 
 @part
 def copy_blocks_to_frames(memory, frames, first, starts):
-    """Copy like `drain`, but only the blocks of WIDTH columns that start at `starts`; requires `has_whole_blocks`."""
+    """Copy like `copy_to_frames`, but only the blocks of WIDTH columns that start at `starts`; requires
+    `has_whole_blocks`."""
     n = frames.shape[1]
     for at in starts:
         _transpose_block(memory, at * WIDTH, WIDTH, frames, first * n + at, n)

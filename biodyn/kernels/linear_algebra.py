@@ -56,8 +56,9 @@ def solve_tree_sparse(dof_path, dof_depth, rows, stride, x):
 
 @kernel
 def add_rows(band, n, first, rows, places, work):
-    """Add rows[t]^T rows[t] for every t: rows (T', m, W, p) for the unknowns `places` (p,) of the knots first + t + s, s < W.
+    """Add rows[t]^T rows[t] for every t to the band of normal equations.
 
+    rows (T', m, W, p): derivatives by the unknowns `places` (p,) of the knots first + t + s, s < W.
     band (T n, (reach + 1) n): band[j, i - j] = A[i, j], n unknowns per knot. work (m, W n), zeros.
     """
     count, m, width, p = rows.shape
@@ -77,7 +78,8 @@ def add_rows(band, n, first, rows, places, work):
 
 @kernel
 def add_weighted_products(band, first, weights, square):
-    """Add terms with the rows weights[s] J[t] for knot first + t + s: square (T', n, n) = J^T J; band as in `add_rows`."""
+    """Add to the normal equations the terms with the rows weights[s] J[t] for knot first + t + s: square (T', n, n) = J^T
+    J; band as in `add_rows`."""
     n, width = square.shape[1], weights.shape[0]
     for t in range(square.shape[0]):
         for s in range(width):

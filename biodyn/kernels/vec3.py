@@ -121,7 +121,7 @@ def inverse(S):
 
 
 @inline
-def symmetric_times(S, a):
+def symmetric_product(S, a):
     """Return S a of a symmetric matrix given as (xx, xy, xz, yy, yz, zz)."""
     return (
         S[0] * a[0] + S[1] * a[1] + S[2] * a[2],
@@ -187,7 +187,7 @@ def row9(array, i):
 
 
 @inline
-def set3(array, i, a):
+def store_row3(array, i, a):
     """Store a vector in columns 0-2 of row i."""
     array[i, 0] = a[0]
     array[i, 1] = a[1]
@@ -195,7 +195,7 @@ def set3(array, i, a):
 
 
 @inline
-def set9(array, i, R):
+def store_row9(array, i, R):
     """Store a matrix in row i of an (n, 9) array."""
     array[i, 0] = R[0]
     array[i, 1] = R[1]

@@ -34,12 +34,12 @@ class Markers:
 
     @property
     def frame_count(self) -> int:
-        """Number of frames T."""
+        """Return the number of frames T."""
         return int(self.positions.shape[0])
 
     @property
     def time_s(self) -> FloatArray:
-        """Time of each frame, 0 at the file's first frame; (T,) s."""
+        """Return the time (T,) s of each frame, 0 at the first frame of the file."""
         return np.arange(self.frame_count) / self.rate_hz
 
     def to_frame(self) -> pd.DataFrame:
@@ -52,13 +52,13 @@ class Markers:
         return frame
 
     def index(self, label: str) -> int:
-        """Return the column of a marker; KeyError if none exists."""
+        """Return the index of a marker in `labels`; KeyError if the label is unknown."""
         try:
             return self.labels.index(label)
         except ValueError:
             raise KeyError(label) from None
 
-    def part(self, first: int, stop: int) -> Markers:
+    def select_frames(self, first: int, stop: int) -> Markers:
         """Return the frames from `first` to before `stop`."""
         return replace(self, positions=self.positions[first:stop])
 
@@ -66,7 +66,7 @@ class Markers:
         """Return the same markers with every position multiplied by R (3, 3)."""
         return replace(self, positions=self.positions @ R.T)
 
-    def spelled_as(self, others: tuple[str, ...]) -> Markers:
+    def with_spelling_of(self, others: tuple[str, ...]) -> Markers:
         """Return the markers with labels spelled as in `others` (R_Asis, RAsis and R.ASIS are the same label)."""
         if set(self.labels) <= set(others):
             return self
@@ -87,7 +87,10 @@ def normalised_label(label: str) -> str:
 
 
 def is_person_visible(seen: BoolArray) -> BoolArray:
-    """Return the frames (T,) with the person: at least half as many visible markers, `seen` (T, M), as in any other frame."""
+    """Return a mask (T,) of the frames that show the person.
+
+    seen: (T, M) whether each marker is visible. At least half of the largest number of visible markers is required.
+    """
     # Least number of visible markers while the person is present, as a fraction of the largest number in any frame.
     there_share = 0.5
     count = seen.sum(axis=1)
@@ -140,22 +143,22 @@ class SegmentPoses:
 
     @property
     def frame_count(self) -> int:
-        """Number of frames T."""
+        """Return the number of frames T."""
         return int(self.origins.shape[0])
 
     @property
     def time_s(self) -> FloatArray:
-        """Time of each frame, 0 at the file's first frame; (T,) s."""
+        """Return the time (T,) s of each frame, 0 at the first frame of the file."""
         return np.arange(self.frame_count) / self.rate_hz
 
     def pose(self, label: str) -> tuple[FloatArray, FloatArray]:
-        """Return R_AB (T, 3, 3) and p_AB (T, 3) m of a segment; KeyError if none exists."""
+        """Return R_AB (T, 3, 3) and p_AB (T, 3) m of a segment; KeyError if the label is unknown."""
         if label not in self.labels:
             raise KeyError(label)
         at = self.labels.index(label)
         return self.rotations[:, at], self.origins[:, at]
 
-    def part(self, first: int, stop: int) -> SegmentPoses:
+    def select_frames(self, first: int, stop: int) -> SegmentPoses:
         """Return the frames from `first` to before `stop`."""
         reliability = None if self.reliability is None else self.reliability[first:stop]
         rotations, origins = self.rotations[first:stop], self.origins[first:stop]
@@ -225,20 +228,20 @@ class Coordinates:
 
     @property
     def frame_count(self) -> int:
-        """Number of frames T."""
+        """Return the number of frames T."""
         return int(self.values.shape[0])
 
     @property
     def time_s(self) -> FloatArray:
-        """Time of each frame, 0 at the file's first frame; (T,) s."""
+        """Return the time (T,) s of each frame, 0 at the first frame of the file."""
         return np.arange(self.frame_count) / self.rate_hz
 
-    def part(self, first: int, stop: int) -> Coordinates:
+    def select_frames(self, first: int, stop: int) -> Coordinates:
         """Return the frames from `first` to before `stop`."""
         return replace(self, values=self.values[first:stop])
 
     def column(self, label: str) -> FloatArray:
-        """Return the values (T,) of one coordinate; KeyError if none exists."""
+        """Return the values (T,) of one coordinate; KeyError if the label is unknown."""
         if label not in self.labels:
             raise KeyError(label)
         column: FloatArray = self.values[:, self.labels.index(label)]

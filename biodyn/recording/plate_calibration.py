@@ -21,7 +21,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import PlateError, ResultError, SettingsError, printable
+from biodyn.errors import PlateError, ResultError, SettingsError, printable_text
 from biodyn.geometry.rotations import axis_angle
 from biodyn.library.toml_files import UserFile, read_user_toml, toml_text
 from biodyn.recording.plates import ForcePlate
@@ -60,11 +60,11 @@ class PlateCorrection:
         return centre + self.shift + (self.corners - centre) @ rotation_matrix(self.turn).T
 
     @property
-    def words(self) -> str:
-        """Return the size of the correction as text."""
+    def summary_text(self) -> str:
+        """Return a text with the sizes of shift, rotation and largest gain, and the error of the centre of pressure."""
         gain = 100.0 * (np.diag(self.sensitivity) - 1.0)
         text = (
-            f"plate {self.number}: shift {1e3 * np.linalg.norm(self.shift):.1f} mm, turn "
+            f"plate {self.number}: shift {1e3 * np.linalg.norm(self.shift):.1f} mm, rotation "
             f"{np.degrees(np.linalg.norm(self.turn)):.2f} degrees, largest gain {gain[np.argmax(np.abs(gain))]:+.1f} %"
         )
         if np.isfinite(self.cop_error).all():
@@ -73,14 +73,14 @@ class PlateCorrection:
             )
         return text
 
-    def applied(self, plate: ForcePlate) -> ForcePlate:
+    def correct_plate(self, plate: ForcePlate) -> ForcePlate:
         """Return the plate with corrected corners and sensitivity."""
         centre = plate.corners.mean(axis=0)
         corners = centre + self.shift + (plate.corners - centre) @ rotation_matrix(self.turn).T
         return replace(plate, corners=corners, sensitivity=self.sensitivity)
 
-    def entry(self) -> dict[str, Any]:
-        """Return the values in the units of the file: mm, degrees, N and Nm."""
+    def as_dict(self) -> dict[str, Any]:
+        """Return the entries of the plate in the calibration file, in its units: mm, degrees, N and Nm."""
         return {
             "number": self.number,
             "corners_mm": 1e3 * self.corners,
@@ -113,7 +113,7 @@ class PlateCalibration:
 
     @classmethod
     def read(cls, path: str | Path) -> PlateCalibration:
-        """Read a calibration file; SettingsError states an entry that is missing or invalid."""
+        """Read a calibration file; raises SettingsError with the name of a missing or invalid entry."""
         file = read_user_toml(path, "plate calibration", SettingsError, "Create one with 'biodyn plates'.")
         try:
             return cls._from_file(file)
@@ -144,8 +144,8 @@ class PlateCalibration:
             f"date = {self.date.isoformat()}",
             f"method = {toml_text(self.method)}",
         ]
-        tables = [("source", {"file": printable(name), "sha256": sha256}) for name, sha256 in self.sources]
-        tables += [("plate", plate.entry()) for plate in self.plates]
+        tables = [("source", {"file": printable_text(name), "sha256": sha256}) for name, sha256 in self.sources]
+        tables += [("plate", plate.as_dict()) for plate in self.plates]
         for name, table in tables:
             lines += ["", f"[[{name}]]", *(f"{key} = {toml_text(value)}" for key, value in table.items())]
         try:
@@ -153,7 +153,7 @@ class PlateCalibration:
         except OSError as error:
             raise ResultError(f"'{path}' cannot be written: {error.strerror}.", "Choose another --out.") from error
 
-    def applied(self, plates: Sequence[ForcePlate], tolerance_m: float = 5e-3) -> tuple[ForcePlate, ...]:
+    def correct_plates(self, plates: Sequence[ForcePlate], tolerance_m: float = 5e-3) -> tuple[ForcePlate, ...]:
         """Return the corrected plates of a recording (laboratory axes); plates without a correction are unchanged.
 
         Raises PlateError if no plate has a correction, if stored corners differ by more than `tolerance_m` from those of the
@@ -167,7 +167,7 @@ class PlateCalibration:
                 "Use the calibration of these plates.",
             )
         return tuple(
-            _require_matching_plate(corrections[plate.number], plate, tolerance_m, self.title).applied(plate)
+            _require_matching_plate(corrections[plate.number], plate, tolerance_m, self.title).correct_plate(plate)
             if plate.number in corrections
             else plate
             for plate in plates
@@ -175,25 +175,25 @@ class PlateCalibration:
 
     @property
     def title(self) -> str:
-        """Return file name, method and date for messages."""
+        """Return a text with file name, method and date of the calibration, for messages."""
         name = "The plate calibration" if self.file is None else f"The plate calibration {self.file.name}"
         return f"{name} ({self.method}, {self.date.isoformat()})"
 
-    def finding(self, plates: Sequence[ForcePlate]) -> Diagnostic:
-        """Return the finding about the correction of these plates."""
+    def correction_finding(self, plates: Sequence[ForcePlate]) -> Diagnostic:
+        """Return the finding that states the corrections applied to these plates."""
         numbers = {plate.number for plate in plates}
         used = [plate for plate in self.plates if plate.number in numbers]
         unchecked = sorted(numbers - {plate.number for plate in used})
         rest = f" It has no correction for plate {', '.join(map(str, unchecked))}." if unchecked else ""
         largest = max(float(np.linalg.norm(plate.shift)) for plate in used)
-        text = f"{self.title} is applied: {'; '.join(plate.words for plate in used)}.{rest}"
+        text = f"{self.title} is applied: {'; '.join(plate.summary_text for plate in used)}.{rest}"
         return Diagnostic("plate-cop-corrected", "info", text, value=largest, unit="m")
 
     def record(self, numbers: Sequence[int]) -> dict[str, Any]:
         """Return the date, the method and the sizes of the corrections of these plates, for `run.json`."""
         used = [plate for plate in self.plates if plate.number in numbers]
         entries = [
-            {name: value for name, value in plate.entry().items() if not name.startswith(("corners", "sensitivity"))}
+            {key: value for key, value in plate.as_dict().items() if not key.startswith(("corners", "sensitivity"))}
             | {"gain_percent": 100.0 * (np.diag(plate.sensitivity) - 1.0)}
             for plate in used
         ]
@@ -201,14 +201,14 @@ class PlateCalibration:
             "date": self.date.isoformat(),
             "method": self.method,
             "words": f"{self.date.isoformat()}, by {'a pole' if self.method == 'pole' else 'walks'}: "
-            f"{'; '.join(plate.words for plate in used)}",
+            f"{'; '.join(plate.summary_text for plate in used)}",
             "not_checked": sorted(set(numbers) - {plate.number for plate in used}),
             "plates": entries,
         }
 
 
 def rotation_matrix(turn: FloatArray) -> FloatArray:
-    """Return the matrix (3, 3) of a rotation vector (3,), rad."""
+    """Return the rotation matrix (3, 3) of a rotation vector (3,) in rad."""
     angle = float(np.linalg.norm(turn))
     return np.eye(3) if angle == 0.0 else axis_angle(turn / angle, angle)
 

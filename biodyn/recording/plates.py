@@ -45,7 +45,7 @@ class CopCorrection:
         corrected = places - self._polynomials(np.clip(places, -self.half_sides, self.half_sides))
         return np.asarray(places - np.clip(corrected, -within, within))
 
-    def largest(self) -> float:
+    def largest_error(self) -> float:
         """Return the largest error (m) between the sensors: within 0.6 of the half sides."""
         x, y = (np.linspace(-0.6 * half, 0.6 * half, 21) for half in self.half_sides)
         return float(np.abs(self._polynomials(np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2))).max())
@@ -112,7 +112,7 @@ class ForcePlate:
         frame.insert(0, "time_s", np.arange(len(self.channels)) / self.rate_hz, allow_duplicates=True)
         return frame
 
-    def part(self, first: int, stop: int, marker_rate_hz: float) -> ForcePlate:
+    def select_frames(self, first: int, stop: int, marker_rate_hz: float) -> ForcePlate:
         """Return the samples of the marker frames from `first` to before `stop`."""
         begin, end = (round(frame * self.rate_hz / marker_rate_hz) for frame in (first, stop))
         zero = self.zero_frames

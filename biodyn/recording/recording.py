@@ -137,18 +137,20 @@ class StoredMotion:
             poses=None if self.poses is None else self.poses.rotated(R),
         )
 
-    def part(self, first: int, stop: int, rate_hz: float) -> StoredMotion:
+    def select_frames(self, first: int, stop: int, rate_hz: float) -> StoredMotion:
         """Return the motion from frame `first` to before `stop` at `rate_hz`; forms with another rate are cut at the same
         times."""
         forms = (self.markers, self.poses, self.coordinates)
         return StoredMotion(
             *(
-                None if form is None else form.part(*(round(frame * form.rate_hz / rate_hz) for frame in (first, stop)))
+                None
+                if form is None
+                else form.select_frames(*(round(frame * form.rate_hz / rate_hz) for frame in (first, stop)))
                 for form in forms
             )  # type: ignore[arg-type]
         )
 
-    def held(self) -> tuple[str, ...]:
+    def available_forms(self) -> tuple[str, ...]:
         """Return the names of the available forms, for messages."""
         named = (
             ("markers", None if self.markers is None or self.markers.virtual else self.markers),
@@ -186,7 +188,7 @@ class AnalogSignals:
         frame.attrs["units"] = dict(zip(self.labels, self.units, strict=True))
         return frame
 
-    def part(self, start_s: float, end_s: float) -> AnalogSignals:
+    def select_interval(self, start_s: float, end_s: float) -> AnalogSignals:
         """Return the samples from `start_s` to before `end_s`."""
         rows = slice(round(start_s * self.rate_hz), round(end_s * self.rate_hz))
         return replace(self, values=self.values[rows])
@@ -246,7 +248,7 @@ class Recording:
         return self.read_analog()
 
     @property
-    def on_poses(self) -> bool:
+    def uses_poses(self) -> bool:
         """Return whether the markers are virtual points of measured poses."""
         return self.motion.markers is not None and self.motion.markers.virtual
 
@@ -277,34 +279,33 @@ class Recording:
         """Return the recording with other markers."""
         return replace(self, motion=replace(self.motion, markers=markers))
 
-    def part(self, first: int, stop: int) -> Recording:
+    def select_frames(self, first: int, stop: int) -> Recording:
         """Return the frames from `first` (0-based) to before `stop`: motion, plates, events and model outputs."""
-        form = next(
-            form for form in (self.motion.markers, self.motion.poses, self.motion.coordinates) if form is not None
-        )
-        rate_hz = form.rate_hz
-        start_s, last_s = first / rate_hz, (stop - 1 - first) / rate_hz
+        forms = (self.motion.markers, self.motion.poses, self.motion.coordinates)
+        rate_hz = next(form.rate_hz for form in forms if form is not None)
+        start_s, stop_s, last_s = first / rate_hz, stop / rate_hz, (stop - 1 - first) / rate_hz
         shifted = [replace(event, time_s=event.time_s - start_s) for event in self.events]
         return replace(
             self,
-            motion=self.motion.part(first, stop, rate_hz),
-            plates=tuple(plate.part(first, stop, rate_hz) for plate in self.plates),
+            motion=self.motion.select_frames(first, stop, rate_hz),
+            plates=tuple(plate.select_frames(first, stop, rate_hz) for plate in self.plates),
             events=tuple(event for event in shifted if 0.0 <= event.time_s <= last_s),
             model_outputs={
                 label: replace(output, values=output.values[first:stop]) for label, output in self.model_outputs.items()
             },
             first_frame=self.first_frame + first,
             start_s=self.start_s + start_s,
-            read_analog=None if self.read_analog is None else lambda: self.analog.part(start_s, stop / rate_hz),
+            read_analog=self.read_analog and (lambda: self.analog.select_interval(start_s, stop_s)),
         )
 
     def __repr__(self) -> str:
-        held = [*self.motion.held(), *([f"{len(self.plates)} force plates"] if self.plates else [])]
+        held = [*self.motion.available_forms(), *([f"{len(self.plates)} force plates"] if self.plates else [])]
         held += [f"{len(self.events)} events"] if self.events else []
         return f"<recording '{self.path.name}': {', '.join(held) or 'no usable data'}>"
 
     def _missing_part_error(self, what: str, hint: str) -> InputFileError:
-        held = [*self.motion.held(), *(["force plates"] if self.plates else []), *(["events"] if self.events else [])]
+        forms = self.motion.available_forms()
+        held = [*forms, *(["force plates"] if self.plates else []), *(["events"] if self.events else [])]
         return InputFileError(
             f"'{self.path}' contains no {what}; it contains {', '.join(held) or 'no usable data'}.", hint
         )

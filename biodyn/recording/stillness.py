@@ -97,13 +97,13 @@ class Preview:
     frame_count: int
     step: int
 
-    def pieces(self) -> FloatArray:
+    def piece_positions(self) -> FloatArray:
         """Return the positions (P, F, M, 3) m of every piece."""
         return self.markers.positions.reshape(len(self.starts), self.piece_frames, -1, 3)
 
     @cached_property
     def _movements(self) -> tuple[FloatArray, BoolArray]:
-        return _part_movements(self.pieces())
+        return _part_movements(self.piece_positions())
 
     @property
     def movements_m(self) -> FloatArray:
@@ -120,7 +120,7 @@ class Preview:
 
         The result has one frame: the median position of each marker, m; NaN if it is never visible.
         """
-        positions = median_over_frames(self.pieces()[_find_quietest_part(*self._movements)[0]])
+        positions = median_over_frames(self.piece_positions()[_find_quietest_part(*self._movements)[0]])
         unseen = ~np.isfinite(positions[:, 0])
         positions[unseen] = median_over_frames(self.markers.positions[:, unseen])
         return Markers(self.markers.labels, positions[None], self.markers.rate_hz)

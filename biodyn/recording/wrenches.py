@@ -70,7 +70,7 @@ class PlateWrench:
 
 @dataclass(frozen=True)
 class Contact:
-    """One loading of a plate and its classification. Times in s, 0 at the first frame."""
+    """One interval in which a plate is loaded, and its assignment to a foot. Times in s, 0 at the first frame."""
 
     plate: int
     start_s: float
@@ -150,12 +150,12 @@ class GroundReaction:
         )
 
     @property
-    def as_measured(self) -> GroundReaction:
-        """Return the reaction for reports: at full bandwidth, whatever filter the dynamics use."""
+    def at_full_bandwidth(self) -> GroundReaction:
+        """Return the reaction with full bandwidth, for tables and reports; if there is none, this reaction."""
         return self.full_bandwidth or self
 
-    def balanced(self, side: Side) -> BoolArray:
-        """Return (T,) whether the wrench of the foot is known and consistent with the filtered motion."""
+    def balanced_frames(self, side: Side) -> BoolArray:
+        """Return a mask (T,) of the frames in which the wrench on the foot is known and consistent with the filtered motion."""
         known = self.measured[side]
         return known & ~self.near_unmeasured[side] if side in self.near_unmeasured else known
 

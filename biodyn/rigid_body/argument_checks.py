@@ -1,4 +1,4 @@
-"""Checks of arguments for the kernels: float64, C order and valid shapes, or a clear error."""
+"""Check the arguments of the kernels (float64, C order, valid shapes) and raise an error that names the faulty one."""
 
 from __future__ import annotations
 

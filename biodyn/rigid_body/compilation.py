@@ -1,4 +1,4 @@
-"""Compile the kernels before they are needed, and report whether compilation will take a while."""
+"""Compile the kernels before they are needed, and report whether compilation is pending."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def is_compiled() -> bool:
 
 
 def compilation_note() -> str:
-    """Return a sentence about the time for compilation, for users who have to wait for it; "" if the kernels are compiled."""
+    """Return a sentence which states that kernels are being compiled, which takes time; "" if they are already compiled."""
     if is_compiled():
         return ""
     if CACHE_FOLDER is None:

@@ -117,9 +117,9 @@ def _sweep_memory(tree: Tree) -> dynamics_derivatives.SweepMemory:
         inertia=fields(36 * n),
         B=fields(36 * n),
         s=fields(6 * nv),
-        rate=fields(6 * nv),
-        carried=fields(6 * nv),
-        twice=fields(6 * nv),
+        s_dot=fields(6 * nv),
+        psi_dot=fields(6 * nv),
+        psi_ddot=fields(6 * nv),
         origin=fields(3),
         q=fields(nv + n),  # a joint has at most one more coordinate than speeds
         qd=fields(nv),
@@ -169,8 +169,8 @@ def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, rows: 
 def inertia_sensitivities(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, changes: ArrayLike) -> FloatArray:
     """Return the changes (T, nv, P) of inverse dynamics due to changes (10 B, P) of inertial parameters: `regressor` @ changes.
 
-    Uses one pass of the recursion per change and does not form the regressor: a third of the time for about forty changes.
-    If only the first forces are needed, rows of the regressor take half the time. Body masses must stay positive.
+    One pass of the recursion per change replaces the regressor, which takes a third of the time for about forty changes. If
+    only the first forces are needed, rows of the regressor take half the time of these passes. Body masses must stay positive.
     """
     motion = checked_state(mb, q, v=v, vdot=vdot)
     tree, rows = mb.tree, mb.link_of_body

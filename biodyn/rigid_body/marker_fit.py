@@ -153,8 +153,8 @@ def allocate_fit_memory(tree: Tree, nq: int, markers: int) -> FitMemory:
         factors=np.zeros(nv * stride),
         diagonal=np.zeros(nv),
         scale=np.zeros(nv),
-        drive=np.zeros(nv),
-        pull=np.zeros(nv),
+        force=np.zeros(nv),
+        prior_difference=np.zeros(nv),
         right=np.zeros(nv),
         step=np.zeros(nv),
         pinned=np.zeros(nv, dtype=np.bool_),
@@ -249,10 +249,10 @@ def inverse_kinematics(
         q_near: (T, nq) initial guess of each frame from an earlier fit; NaN rows are ignored.
 
     Every frame starts from the previous frame, and the root is realigned with its markers if it has rotated while it was not
-    visible. If the posture of the first frame is far from q0, it can converge to a wrong minimum (e.g. an elbow bent backwards
-    with the upper arm rotated), followed by many other frames. Therefore, if a coordinate is at its limit in some frame, the
-    first frame is also computed backwards from the frame that is most similar to q0. The result that fits all frames better and
-    is less often at a limit is used.
+    visible. If the posture of the first frame is far from q0, the fit can converge to a wrong minimum (e.g. an elbow bent
+    backwards with the upper arm rotated) in this and many following frames. Therefore, if a coordinate is at its limit in some
+    frame, the first frame is also computed backwards from the frame that is most similar to q0. The result that fits all
+    frames better and is less often at a limit is used.
 
     The algorithm is Newton's method with exact curvature, damped if a step fails, with an active set for limits. Coordinates
     that no visible marker determines keep their values; such frames are UNDETERMINED. Angles without limits are continuous from
@@ -262,7 +262,7 @@ def inverse_kinematics(
     """
     body, places, recorded, shares = checked_markers(mb, marker_body, p_BM, p_WM, weights)
     low, high = _checked_limits(mb, lower, upper)
-    pulls, prior = _checked_priors(mb, prior_weights, q_prior, len(recorded))
+    target_weights, prior = _checked_priors(mb, prior_weights, q_prior, len(recorded))
     start = mb.neutral_q() if q0 is None else checked_array(q0, (mb.nq,), "q0").copy()
     seen = all_finite(recorded) & (shares > 0)
     usable = np.flatnonzero(seen.sum(axis=1) >= MIN_MARKERS)
@@ -277,7 +277,7 @@ def inverse_kinematics(
         weights=shares,
         lower=low,
         upper=high,
-        prior_weights=pulls,
+        prior_weights=target_weights,
         q_prior=prior,
         q_near=np.zeros((0, mb.nq)) if q_near is None else checked_array(q_near, (len(recorded), mb.nq), "q_near"),
     )

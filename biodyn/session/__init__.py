@@ -9,12 +9,11 @@ computed from previews, i.e. short pieces of the trajectories.
 
 Read `name_tokens` first (splits names into words of known kinds, which are data in `library/session/`), then
 `recording_role` (motion and role of a recording), `person_comparison` (comparison of persons by stored parameters and
-names; folders near a walk), `static_trials` (search and choice of the static trial), and `companions` (the session).
+names; folders near a walk), `static_trials` (search and choice of the static trial), and `session_files` (the session).
 For a whole folder: `inventory` (its recordings), `subjects` (the person of each recording), `file_labels` (session and
 condition).
 """
 
-from biodyn.session.companions import Companion, SessionFiles, find_session_files, is_contraction, recording_role
 from biodyn.session.recording_role import (
     MotionFacts,
     TrialNames,
@@ -22,6 +21,7 @@ from biodyn.session.recording_role import (
     preview_of_file,
     read_motion_facts,
 )
+from biodyn.session.session_files import Companion, SessionFiles, find_session_files, is_contraction, recording_role
 from biodyn.session.static_trials import (
     StaticCandidate,
     StaticSearch,

@@ -105,9 +105,9 @@ def laboratory_names(people: Sequence[Subject]) -> list[str]:
     A folder with an unknown name belongs to a laboratory if such folders contain several people, otherwise to one person.
     """
     names = [_laboratory_words(person) for person in people]
-    several = max(Counter(filter(None, names)).values(), default=0) > 1
-    named = any(token.kind == "site" for name in names for token in split_name(name))
-    return names if len(set(names)) > 1 and (several or named) else [""] * len(people)
+    has_several_people = max(Counter(filter(None, names)).values(), default=0) > 1
+    is_site = any(token.kind == "site" for name in names for token in split_name(name))
+    return names if len(set(names)) > 1 and (has_several_people or is_site) else [""] * len(people)
 
 
 def _laboratory_words(person: Subject) -> str:
@@ -151,9 +151,10 @@ def _is_session_code(words: Sequence[Token]) -> bool:
 
 
 def _session_folders(people: Sequence[Subject]) -> frozenset[tuple[str, ...]]:
-    """Return the folders that are sessions: below a person's folder, name without a known meaning, with a static trial and walks.
+    """Return the folders that are sessions although their names have no known meaning.
 
-    They are sessions only if a person at the site has several of them in one folder; a single one may be a condition.
+    They are below the folder of a person and contain a static trial and walks. A person at the site must have several of them
+    in one folder, because a single one may be a condition.
     """
     session_folders_by_site: dict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
     sites_with_sessions: set[tuple[str, ...]] = set()
@@ -209,23 +210,23 @@ def _code_meanings(person: Subject) -> dict[str, str]:
 def _words_without_condition(people: Sequence[Subject]) -> dict[SubjectAssignment, frozenset[str]]:
     """Return, by file, the words of its name that do not state a condition.
 
-    Such words are in every walk of a site, or in all files of one person and no other, or in a single file. A code is among them
-    only if the static trial of the person also has it.
+    Such a word occurs in every walk of a site, in all files of one person and no other, or in a single file. A code is such a
+    word only if it also occurs in the name of the person's static trial.
     """
     words = {p: {t.text.casefold() for t in p.stem_tokens()} for person in people for p in person.members}
-    of_site: dict[tuple[str, ...], list[set[str]]] = defaultdict(list)
-    walks_of_site: dict[tuple[str, ...], list[set[str]]] = defaultdict(list)
+    site_words: dict[tuple[str, ...], list[set[str]]] = defaultdict(list)
+    site_walk_words: dict[tuple[str, ...], list[set[str]]] = defaultdict(list)
     users: dict[str, set[int]] = defaultdict(set)
     for number, person in enumerate(people):
         for p in person.members:
             if p.file.twin is None:
-                of_site[p.site].append(words[p])
+                site_words[p.site].append(words[p])
             if not looks_static(p.file):
-                walks_of_site[p.site].append(words[p])
+                site_walk_words[p.site].append(words[p])
             for word in words[p]:
                 users[word].add(number)
-    of_all = {site: set.intersection(*file_words) for site, file_words in walks_of_site.items()}
-    uses = defaultdict(Counter[str], {site: Counter(w for file in of for w in file) for site, of in of_site.items()})
+    common_words = {site: set.intersection(*file_words) for site, file_words in site_walk_words.items()}
+    uses = defaultdict(Counter[str], {site: Counter(w for f in files for w in f) for site, files in site_words.items()})
     idle: dict[SubjectAssignment, frozenset[str]] = {}
     for person in people:
         of_person = set.intersection(*(words[p] for p in person.members))
@@ -235,7 +236,7 @@ def _words_without_condition(people: Sequence[Subject]) -> dict[SubjectAssignmen
             plain = {t.text.casefold() for t in p.stem_tokens() if t.kind not in ("code", "subject")}
             lone = {t.text.casefold() for t in p.stem_tokens() if _states_no_condition(t, uses[p.site])}
             idle[p] = frozenset(
-                (only_here if has_static else only_here & plain) | (of_all.get(p.site, set()) & plain) | lone
+                (only_here if has_static else only_here & plain) | (common_words.get(p.site, set()) & plain) | lone
             )
     return idle
 

@@ -65,7 +65,7 @@ def take_inventory(
     """
 
     def may_be_recording(path: Path) -> bool:
-        """Return whether a file may be a recording."""
+        """Return whether a file may be a recording, by its suffix; tables also by column map or contents."""
         suffix = path.suffix.lower()
         if suffix in SPREADSHEET_SUFFIXES:
             return is_named(path) or column_map_file(root / path) is not None or contains_trajectories(root / path)
@@ -124,7 +124,10 @@ def _holds_only_forces(path: Path, facts: FileFacts) -> bool:
 
 
 def _find_copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
-    """Return, by duplicate file, the original: it is not a link, is in the fewest folders, and has the shortest name."""
+    """Return the original of each duplicate file, by path of the duplicate.
+
+    The original is preferably not a link, then the file with the fewest parent folders, then the one with the shortest name.
+    """
     by_size: dict[int, list[Path]] = defaultdict(list)
     for path in paths:
         with suppress(OSError):
@@ -145,10 +148,10 @@ def _find_copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
 
 
 def _find_conversions(paths: list[Path]) -> dict[Path, Path]:
-    """Return, by recording that exists in several formats in one folder, the file that is used instead.
+    """Return the file that is used instead of each recording that exists in several formats in one folder.
 
-    Such files have the same name and another suffix. Names of coordinate files may also differ in words for the contents:
-    walk1.trc, walk1_ik.mot.
+    Files in different formats have the same name with another suffix. The name of a coordinate file may also contain a word for
+    its contents: walk1.trc, walk1_ik.mot.
     """
     first: dict[Path, Path] = {}
     bare: dict[Path, Path] = {}

@@ -152,7 +152,7 @@ def _tokens_of_part(text: str, start: int, end: int) -> list[Token]:
 
 
 def _kind_with_number(letters: str, touches: bool) -> Kind | None:
-    """Return the kind of a word that the number after it belongs to; None if word and number are separate tokens."""
+    """Return the kind of the token that a word forms with the number after it; None if word and number are separate tokens."""
     longest_code = 3  # number of letters of a person's code before its number; one more if all are capitals
     word, table = letters.casefold(), load_vocabulary()
     alone = _kind_of_word(word)

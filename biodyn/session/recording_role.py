@@ -1,12 +1,15 @@
 """Determine the role of a recording: static, functional, walk, run or other.
 
-The motion of the markers has priority over names: a file in which the markers never rest is not a static trial, and quiet
-standing throughout is a static trial without a name for it. Names, declarations and stored events decide if the motion is
-ambiguous: treadmill walking and squats are both in place. Static: words in the name or folder, a declaration in the file, or a
-recording too short for a step; words for walking and stored foot events are evidence against it. Functional or other: words for
-functional trials, muscle tests and similar without a word for walking; one foot standing while the other leg moves; or no force
-plate and no evidence of a walk. All other recordings are walks or, by their words, runs, including those without plates that
-are named as walks; their analysis reports the missing data.
+The motion of the markers has priority over names. A file in which the markers never rest is not a static trial, and quiet
+standing throughout is a static trial even if its name does not state it. Names, declarations and stored events decide if the
+motion is ambiguous, because treadmill walking and squats are both without travel.
+
+- Static: indicated by words in the name or folder, by a declaration in the file, or by a recording that is too short for a step.
+  Words for walking and stored foot events are evidence against it.
+- Functional or other: indicated by words for functional trials, muscle tests and similar without a word for walking, by one foot
+  that is still while the other leg moves, or by the absence of both force plates and evidence of a walk.
+- Walk or run: all other recordings, including those without plates that are named as walks. Their analysis reports the missing
+  data.
 """
 
 from __future__ import annotations
@@ -69,7 +72,7 @@ class MotionFacts:
 
 
 def motion_facts(preview: Preview) -> MotionFacts | None:
-    """Return the motion in a preview; None with too few markers for a person."""
+    """Return the kind and size of the motion in a preview; None if it has too few markers for a person."""
     positions = preview.markers.positions
     seen = np.isfinite(positions[..., 0]).any(axis=0)
     if seen.sum() < _FEWEST_MARKERS:
@@ -122,7 +125,7 @@ def _foot_ranges(standing: FloatArray, reach: FloatArray) -> FloatArray:
 
 
 def read_motion_facts(path: Path) -> MotionFacts | None:
-    """Return the motion in a file (cached); None if its markers cannot be read or are too few."""
+    """Return the kind and size of the motion in a file (cached); None if its markers cannot be read or are too few."""
     try:
         known = path.stat()
         return _cached_motion(path, known.st_size, known.st_mtime_ns)
@@ -168,7 +171,7 @@ class TrialNames:
     person: tuple[Token, ...] = ()
 
     def all_words(self) -> tuple[Token, ...]:
-        """Words of the file name and of all folders."""
+        """Return the words of the file name and of all folders."""
         return (*self.file, *(token for folder in self.folders for token in folder), *self.person)
 
 
@@ -204,10 +207,10 @@ def determine_role(
             return "static", f"Used as static trial because of its motion: {done.sentence()}."
         if done.kind == "one_leg":
             return "functional", f"Used as functional trial because of its motion: {done.sentence()}."
-    return _walk_or_other(names, facts, sibling_walks, walks)
+    return _walk_or_other_role(names, facts, sibling_walks, walks)
 
 
-def _walk_or_other(names: TrialNames, facts: FileFacts, sibling_walks: bool, walks: bool) -> tuple[Role, str]:
+def _walk_or_other_role(names: TrialNames, facts: FileFacts, sibling_walks: bool, walks: bool) -> tuple[Role, str]:
     moving = _movement_role(names)
     if facts.plate_count > 0:
         return moving, "It has force plates and no evidence against a walk."

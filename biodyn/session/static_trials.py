@@ -224,13 +224,15 @@ def body_difference_m(walk: Markers, static: Markers) -> float | None:
 
 
 def typical_difference_m(pairs_m: FloatArray) -> float | None:
-    """Return the median absolute difference, m; None for fewer than three differences."""
+    """Return the median of the absolute differences of marker distances, m; None for fewer than three differences."""
     sizes = np.abs(pairs_m[np.isfinite(pairs_m)])
     return float(np.median(sizes)) if sizes.size >= _FEWEST_PAIRS else None
 
 
 def pair_differences_m(walk: Markers, static: Markers, shared: Sequence[Markers] = ()) -> FloatArray:
-    """Return (P,) m: static minus walk of the distances between markers that move rigidly in the walk; NaN if not seen.
+    """Return the differences (P,) m, static trial minus walk, of the distances between markers that move rigidly in the walk.
+
+    The difference is NaN if a marker is not visible in the static trial.
 
     Only markers that all recordings `shared` also contain are used, so that the pairs are the same for all static trials and
     their differences can be compared.
@@ -264,7 +266,10 @@ DOUBTFUL_BODY_M = 0.005  # if the name may be that of another person
 
 
 def largest_body_difference_m(same_name: bool, doubtful: bool) -> float:
-    """Return the largest difference of marker distances (m) for one person, which depends on the stored names."""
+    """Return the largest difference of marker distances (m) that is accepted for one person.
+
+    same_name: whether both files store the same subject name. doubtful: whether names suggest another person.
+    """
     return SAME_NAME_BODY_M if same_name else DOUBTFUL_BODY_M if doubtful else SAME_BODY_M
 
 
@@ -465,7 +470,7 @@ def _comparable_labels(labels: frozenset[str]) -> frozenset[str]:
 def _choose_candidate(
     walk: FileFacts, markers: Markers, group: Sequence[StaticCandidate], same_person: bool
 ) -> StaticChoice:
-    """Return the best candidate with quiet standing of this person, judged by the data."""
+    """Return the best of the candidates whose markers show quiet standing of this person."""
     checked: list[StaticCandidate] = []
     standing: dict[Path, Markers] = {}
     for candidate in group[:MAX_PREVIEWS]:
@@ -474,7 +479,7 @@ def _choose_candidate(
         except (InputFileError, OSError) as error:
             checked.append(replace(candidate, rejected=str(getattr(error, "message", error))))
             continue
-        standing[candidate.path] = preview.quiet_markers().spelled_as(markers.labels)
+        standing[candidate.path] = preview.quiet_markers().with_spelling_of(markers.labels)
         checked.append(_check_candidate(walk, candidate, _marker_fit(markers, standing[candidate.path])))
     usable = [c for c in checked if not c.rejected]
     if not same_person:
@@ -515,7 +520,7 @@ def static_trial_matches_walk(walk: FileFacts, candidate: StaticCandidate) -> bo
 @lru_cache(maxsize=4096)
 def _marker_fit_of_files(walk: Path, static: Path, walk_changed_ns: int, static_changed_ns: int) -> MarkerFit:
     markers = read_preview(walk).markers
-    return _marker_fit(markers, preview_of_file(static).quiet_markers().spelled_as(markers.labels))
+    return _marker_fit(markers, preview_of_file(static).quiet_markers().with_spelling_of(markers.labels))
 
 
 def _marker_fit(walk: Markers, standing: Markers) -> MarkerFit:
@@ -524,8 +529,10 @@ def _marker_fit(walk: Markers, standing: Markers) -> MarkerFit:
 
 
 def _check_candidate(walk: FileFacts, candidate: StaticCandidate, fit: MarkerFit) -> StaticCandidate:
-    """Check by its markers whether a candidate shows quiet standing of the same person; return it with reasons or a
-    rejection."""
+    """Check with the markers whether a candidate shows quiet standing of the same person.
+
+    Return the candidate with the reasons for its use, or with the reason for its rejection.
+    """
     common, marker_count, body = fit
     if common < _LEAST_COMMON_MARKERS * marker_count:
         return replace(candidate, rejected=f"it has only {common} of the {marker_count} markers of the walk")

@@ -1,12 +1,17 @@
 """Determine the person of each recording in a folder by folder and file names and by stored parameters.
 
-Names given by the user have priority. The following rules are applied in order; the first that gives a name is used: 1.
-a name in BIDS form: sub-01_ses-02_task-walk; 2. the stored subject name, if the name of a folder or of the file starts
-with it; 3. a folder named as a person (P01, subject 3, HC030A, 017), unless its files store different people; 4. a file
-name that starts with a person (P01_walk03), unless stored facts or a common static trial contradict it; 5. the stored
-subject name, unless it is that of a template; 6. a stored name of another file, if the name of a folder or of the file
-starts with it; 7. the first words of the static trials ('Anna_static', 'Bob_static'), if there are several; 8. the only
-person of the same folder; 9. a folder with a name of unknown words ('Anna'); 10. the folder of the study.
+Names given by the user have priority. Otherwise the first of these rules that gives a name is used:
+
+1. a name in BIDS form: sub-01_ses-02_task-walk
+2. the stored subject name, if the name of a folder or of the file starts with it
+3. a folder named as a person (P01, subject 3, HC030A, 017), unless its files store different people
+4. a file name that starts with a person (P01_walk03), unless stored facts or a common static trial contradict it
+5. the stored subject name, unless it is that of a template
+6. a stored name of another file, if the name of a folder or of the file starts with it
+7. the first words of the static trials ('Anna_static', 'Bob_static'), if there are several
+8. the only person of the same folder
+9. a folder with a name of unknown words ('Anna')
+10. the folder of the study
 """
 
 from __future__ import annotations
@@ -63,12 +68,12 @@ class SubjectAssignment:
 
     def stem_tokens(self) -> tuple[Token, ...]:
         """Return the tokens of the file name without those that name the person."""
-        return _words_outside(split_name(self.stem), self.stem_spans)
+        return _words_outside_spans(split_name(self.stem), self.stem_spans)
 
     def folder_tokens(self, level: int) -> tuple[Token, ...]:
         """Return the tokens of a folder name without those that name the person."""
         words = split_name(self.folders[level])
-        return _words_outside(words, [self.span]) if level == self.level else words
+        return _words_outside_spans(words, [self.span]) if level == self.level else words
 
     def person_tokens(self) -> tuple[Token, ...]:
         """Return the tokens of the folder name that name the person."""
@@ -78,7 +83,7 @@ class SubjectAssignment:
         return tuple(token for token in split_name(self.folders[self.level]) if token not in other_words)
 
 
-def _words_outside(words: Sequence[Token], spans: Sequence[tuple[int, int]]) -> tuple[Token, ...]:
+def _words_outside_spans(words: Sequence[Token], spans: Sequence[tuple[int, int]]) -> tuple[Token, ...]:
     return tuple(t for t in words if all(t.start >= end or t.end <= start for start, end in spans))
 
 
@@ -247,7 +252,7 @@ def _is_standing(path: Path) -> bool:
     return motion is not None and motion.kind == "standing"
 
 
-def contradict_one_person(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool:
+def have_different_bodies(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool:
     """Return whether the stored body measures differ or, if none are stored, most point labels."""
     least_common_labels = 0.5
     groups = [[p.file.facts for p in group if p.file.facts is not None] for group in (mine, theirs)]
@@ -275,7 +280,7 @@ def name_by_folders(assignments: list[SubjectAssignment], stored: dict[Path, str
     def is_person_folder(folders: tuple[str, ...], token: Token) -> bool:
         key = (folders, token.text)
         if key not in checked:
-            counts = token.kind == "number" and _counts_sessions(folders, token, parents[folders[-1]])
+            counts = token.kind == "number" and _is_session_number(folders, token, parents[folders[-1]])
             same = token.kind != "subject" and siblings_are_same_person(folders, under, stored)
             checked[key] = is_one_person(token.text, under[folders], stored) and not counts and not same
         return checked[key]
@@ -305,7 +310,7 @@ def may_name_person(token: Token, level: int) -> bool:
     return token.start == 0 or token.kind == "subject"
 
 
-def _counts_sessions(folders: tuple[str, ...], token: Token, parents: set[tuple[str, ...]]) -> bool:
+def _is_session_number(folders: tuple[str, ...], token: Token, parents: set[tuple[str, ...]]) -> bool:
     """Return whether a short number in a folder name numbers sessions (Anna/1, Bob/1).
 
     It does if the number occurs below several folders that are not groups.
@@ -340,10 +345,10 @@ def name_by_plain_folders(assignments: list[SubjectAssignment]) -> list[SubjectA
     return [p if p.label else assign_by_plain_folder(p) for p in assignments]
 
 
-def name_own_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
-    """Return the assignments with folders of persons added.
+def add_person_folders(assignments: list[SubjectAssignment]) -> list[SubjectAssignment]:
+    """Return the assignments with a folder for persons that were not named by a folder.
 
-    A person without a folder gets the folder that contains exactly the files of this person.
+    It is the outermost folder that contains all files of the person and no others, if one exists.
     """
     of_person: dict[str, list[SubjectAssignment]] = defaultdict(list)
     people: dict[tuple[str, ...], set[str]] = defaultdict(set)
@@ -530,7 +535,7 @@ def _name_like_neighbours(assignments: list[SubjectAssignment]) -> list[SubjectA
         if len(people[folders]) != 1:
             return p
         ((label, mate),) = people[folders].items()
-        if contradict_one_person([mate], [p]):
+        if have_different_bodies([mate], [p]):
             return p
         return replace(p, label=label, source="the only person of its folder")
 
@@ -564,7 +569,7 @@ def assign_subjects(files: Sequence[FoundFile], root_name: str, given: Mapping[P
     assignments = _name_like_neighbours(assignments)
     assignments = name_by_plain_folders(assignments)
     assignments = [p if p.label else replace(p, label=root_name, source="the study's folder") for p in assignments]
-    assignments = name_own_folders(assignments)
+    assignments = add_person_folders(assignments)
     return [
         replace(p, site=_site_folders(p), stem_spans=find_repeated_spans(p, stored.get(p.file.path, "")))
         for p in assignments
@@ -590,7 +595,7 @@ def join_subjects(assignments: Sequence[SubjectAssignment]) -> list[Subject]:
         clusters: list[list[SubjectAssignment]] = []
         by_place: dict[tuple[tuple[str, ...], str], list[SubjectAssignment]] = defaultdict(list)
         for p in members:
-            by_place[p.site, _own_folder(p, members)].append(p)
+            by_place[p.site, _ambiguous_folder_name(p, members)].append(p)
         for place in sorted(by_place):
             group = by_place[place]
             mates = [c for c in clusters if not _are_different_people(c, group)]
@@ -608,7 +613,7 @@ def _most_common_label(labels: Iterable[str]) -> str:
     return min(Counter(labels).items(), key=lambda item: (-item[1], item[0]))[0]
 
 
-def _own_folder(p: SubjectAssignment, members: Sequence[SubjectAssignment]) -> str:
+def _ambiguous_folder_name(p: SubjectAssignment, members: Sequence[SubjectAssignment]) -> str:
     """Return the name of the folder of a person if its parent has another folder that differs only in case; else ""."""
     if p.level is None:
         return ""
@@ -628,13 +633,13 @@ def _are_different_people(mine: Sequence[SubjectAssignment], theirs: Sequence[Su
     if BY_USER in (a.source, b.source):
         return False
     if a.site == b.site:
-        return _own_folder(a, [*mine, *theirs]) != _own_folder(b, [*mine, *theirs])
+        return _ambiguous_folder_name(a, [*mine, *theirs]) != _ambiguous_folder_name(b, [*mine, *theirs])
     kinds = {t.kind for name in set(a.site) ^ set(b.site) for t in split_name(name)}
     if kinds & {"group", "site"}:
         return True
     names = [_stored_names(group) for group in (mine, theirs)]
     unknown = bool(kinds - set(PASSING))
-    if unknown and contradict_one_person(mine, theirs):
+    if unknown and have_different_bodies(mine, theirs):
         return True
     same_body = bodies_agree(mine, theirs) if unknown else None
     if same_body is not None:
@@ -643,4 +648,4 @@ def _are_different_people(mine: Sequence[SubjectAssignment], theirs: Sequence[Su
     own_statics = all(standing_files(group) for group in (mine, theirs))
     if unknown and own_statics and not names[0] & names[1]:
         return True
-    return contradict_one_person(mine, theirs)
+    return have_different_bodies(mine, theirs)

@@ -27,8 +27,8 @@ class EffectSize:
     """Standardised difference with confidence limits.
 
     Attributes:
-        name: ``Hedges g`` (independent) or ``dz`` (paired: of the differences).
-        value, low, high: the effect and its limits.
+        name: ``Hedges g`` (independent samples) or ``dz`` (paired samples).
+        value, low, high: effect size and its confidence limits.
     """
 
     name: str
@@ -77,21 +77,21 @@ def _require_variance(deviation: float, values: np.ndarray) -> None:
 
 
 def _noncentrality_limits(t: float, df: int, confidence: float) -> tuple[float, float]:
-    """Return confidence limits of the noncentrality parameter of an observed t (df)."""
+    """Return the confidence limits of the noncentrality parameter for an observed t with `df` degrees of freedom."""
     tail = 0.5 * (1.0 - confidence)
     reach = 6.0 + 6.0 * abs(t) / math.sqrt(df)  # several standard errors of a noncentrality estimate
 
-    def limit(probability: float) -> float:
+    def solve_limit(probability: float) -> float:
         lower, upper = t - reach, t + reach
         return float(brentq(lambda ncp: _noncentral_t_distribution(t, df, ncp) - probability, lower, upper, xtol=1e-9))
 
-    return limit(1.0 - tail), limit(tail)
+    return solve_limit(1.0 - tail), solve_limit(tail)
 
 
 def _noncentral_t_distribution(t: float, df: int, noncentrality: float) -> float:
-    """Return the distribution function of noncentral t; the normal approximation if SciPy's series fails (NaN for huge effects).
+    """Return the cumulative distribution function of noncentral t at `t`.
 
-    Abramowitz & Stegun (1964), 26.7.10.
+    The normal approximation is used where SciPy's series fails (NaN for very large effects; Abramowitz & Stegun 1964, 26.7.10).
     """
     exact = float(scipy.stats.nct.cdf(t, df, noncentrality))
     if math.isfinite(exact):
@@ -108,11 +108,11 @@ class Comparison:
 
     Attributes:
         test: e.g. ``Welch t test``.
-        counts, means, sds: of the two samples.
+        counts, means, sds: number of values, mean and standard deviation of each sample.
         difference, low, high: mean difference and its confidence limits.
-        t, df, p: two-tailed.
+        t, df, p: t statistic, its degrees of freedom, and the two-tailed p.
         effect: standardised difference.
-        rank_test, rank_p: the rank test and its p.
+        rank_test, rank_p: name of the rank test and its p.
     """
 
     test: str
@@ -212,7 +212,7 @@ def _make_comparison(
 
 
 def compare_groups(values: ArrayLike, groups: ArrayLike) -> GroupComparison:
-    """Compare independent groups by one-way analysis of variance and by ranks; values (n,), group labels (n,).
+    """Compare independent groups by one-way analysis of variance and a rank test; values (n,), group labels (n,).
 
     Raises:
         StatisticsError: fewer than two groups, a group of fewer than two values, or no variance.

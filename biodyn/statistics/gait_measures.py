@@ -103,7 +103,7 @@ def _correlation_coefficient(unexplained: float, total: float) -> float:
 
 @dataclass(frozen=True)
 class Typicality:
-    """Most typical of J cycles, and outliers.
+    """The most typical of J cycles, and the outliers among them.
 
     Attributes:
         representative: index of the cycle nearest to the median curve.
@@ -176,15 +176,18 @@ class GaitDeviationIndex:
 
     Attributes:
         vectors: (15, 459) orthonormal gait features.
-        log_mean, log_sd: of the natural logarithm of the controls' distances.
+        log_mean, log_sd: mean and SD of the natural logarithm of the controls' distances.
     """
 
     vectors: FloatArray
     log_mean: float
     log_sd: float
 
-    def of(self, deviation: ArrayLike) -> float:
-        """Return the index of nine angles minus the controls' mean (9, 101), degrees; NaN if a value is missing."""
+    def score(self, deviation: ArrayLike) -> float:
+        """Return the gait deviation index of the differences (9, 101), degrees, of nine angles from the controls' mean.
+
+        The index is NaN if a value is missing.
+        """
         return float(100.0 - 10.0 * (self._log_distance(gait_vector(deviation)) - self.log_mean) / self.log_sd)
 
     def _log_distance(self, deviations: FloatArray) -> FloatArray:
@@ -192,7 +195,7 @@ class GaitDeviationIndex:
 
 
 def gait_vector(curves: ArrayLike) -> FloatArray:
-    """Return curves (..., V, 101) at every second percent of the cycle, one after the other (..., 51 V)."""
+    """Return the gait vector (..., 51 V) of V curves (..., V, 101): their values at every second percent, joined."""
     coarse = np.asarray(curves, dtype=float)[..., ::GAIT_VECTOR_STEP]
     return coarse.reshape(*coarse.shape[:-2], -1)
 

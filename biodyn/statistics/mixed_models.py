@@ -28,8 +28,8 @@ class MixedTerm:
 
     Attributes:
         term: its name; an interaction is joined by ``:``.
-        estimate, standard_error: in the values' unit.
-        t, df, p: Wald test, two-tailed, with the degrees of freedom of the level the term varies at.
+        estimate, standard_error: coefficient and its standard error, in the unit of the values.
+        t, df, p: two-tailed Wald test; the degrees of freedom are those of the level (within or between subjects) of the term.
         low, high: confidence limits.
     """
 
@@ -63,7 +63,7 @@ class MixedModel:
         subject_variance: variance of the random intercepts.
         residual_variance: s2.
         icc: share of the unexplained variance that is between subjects.
-        observations, subjects: numbers used.
+        observations, subjects: number of values and of subjects in the model.
         references: reference level of each factor.
         converged: whether the likelihood's maximum was found.
         diagnostics: findings about excluded values, convergence, variances at a bound.
@@ -81,7 +81,7 @@ class MixedModel:
     diagnostics: tuple[Diagnostic, ...] = ()
 
     def methods_text(self) -> str:
-        """Return a description of the analysis for the methods section."""
+        """Return a description of the model and its tests for the methods section of a paper."""
         effects = ", ".join(test.effect for test in self.tests) or "the mean"
         return (
             f"Linear mixed model of {effects} with random intercepts of {self.subjects} subjects ({self.observations} values), "

@@ -2,9 +2,10 @@
 
 Lenhoff et al. 1999 (Gait Posture 9:10-17) and Duhamel et al. 2004 (Gait Posture 20:204-212): the half width of the band is a
 multiple of the standard deviation at each instant, and the multiple is found by drawing people with replacement so that the
-required share of curves is entirely inside. The papers count all people, of whom two thirds also determined the mean: the band
-is too narrow for few people; counting only people not drawn makes it too wide. Here the two fractions have the weights .368 and
-.632 (Efron 1983, J Am Stat Assoc 78:316-331); benchmarks/own_norms.py prints the resulting coverage.
+required share of curves is entirely inside. The papers count the curves of all people, two thirds of whom also determined the
+mean, so that the band is too narrow for few people. Counting only the people who were not drawn makes it too wide. Here the two
+fractions have the weights .368 and .632 (Efron 1983, J Am Stat Assoc 78:316-331).
+benchmarks/own_norms.py prints the resulting coverage.
 """
 
 from __future__ import annotations

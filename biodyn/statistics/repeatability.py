@@ -80,7 +80,7 @@ _TAIL = 0.975  # quantile of 95 % limits
 
 
 def _icc_consistency(rows: float, error: float, n: int, k: int) -> IntraclassCorrelation:
-    """Return ICC(3,1), a function of F = rows / error."""
+    """Return ICC(3,1) and its limits from the mean squares between subjects (`rows`) and of the error."""
     f, error_df = rows / error if error > 0.0 else math.inf, (n - 1) * (k - 1)
 
     def coefficient(ratio: float) -> float:
@@ -92,7 +92,8 @@ def _icc_consistency(rows: float, error: float, n: int, k: int) -> IntraclassCor
 
 
 def _icc_agreement(rows: float, columns: float, error: float, n: int, k: int) -> IntraclassCorrelation:
-    """Return ICC(2,1)."""
+    """Return ICC(2,1) and its limits from the mean squares between subjects (`rows`), between sessions (`columns`), of the
+    error."""
     value = (rows - error) / (rows + (k - 1) * error + k * (columns - error) / n)
     a = k * value / (n * (1.0 - value))
     b = 1.0 + k * value * (n - 1) / (n * (1.0 - value))

@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 
 from biodyn.conventions import FloatArray
-from biodyn.errors import StudyError, printable
+from biodyn.errors import StudyError, printable_text
 from biodyn.library.entry_faults import require_valid_table
 from biodyn.library.toml_files import read_user_toml, toml_text
 from biodyn.statistics.gait_measures import GaitDeviationIndex, fit_deviation_index, gait_vector
@@ -27,7 +27,7 @@ from biodyn.study.group.registry import mean_covariates
 from biodyn.study.group.statistics.gait_scores import score_names
 from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, mean_curves
 from biodyn.study.report.pages import cycles_with_strides
-from biodyn.study.report.source import StudySource
+from biodyn.study.report.report_inputs import StudySource
 from biodyn.variables import NormCovariates, NormSet, is_known_variable, side_sign_factors
 from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.variables.gait_variables import PERCENT
@@ -59,7 +59,7 @@ class PersonMeans:
 class StudyPeople:
     """Healthy people of a study: their means, units by variable, names, `norm_covariates`, and number of excluded walks.
 
-    `gait_vectors` (N, 459): nine angles of every person, condition and side of the study, including patients.
+    gait_vectors: (N, 459) gait vectors (nine angles) of every person, condition and side of the study, including patients.
     """
 
     means: tuple[PersonMeans, ...]
@@ -96,7 +96,7 @@ def read_people(study: Path, groups: Sequence[str] | None, conditions: Sequence[
         units |= data.units
         names.append(data.subject)
         norm_covariates.append(covariates)
-    left_out = sum(bool(trial.excluded) or not trial.done for trial in source.trials)
+    left_out = sum(bool(trial.excluded) or not trial.has_result for trial in source.trials)
     return StudyPeople(tuple(means), units, tuple(names), tuple(norm_covariates), left_out, np.array(gait_vectors))
 
 
@@ -122,15 +122,15 @@ def _require_known_labels(what: str, wanted: Sequence[str] | None, known: set[st
 def _subject_norm_covariates(source: StudySource, data: SubjectCycles) -> NormCovariates | None:
     """Return the properties of a person from the records of their trials; None if no trial is a walk."""
     used = set(data.cycles["trial"])
-    trials = [trial for trial in source.subjects[data.subject] if trial.done and trial.trial in used]
-    norm_covariates = [read_covariates(source.run_record(trial), trial.number(_SPEED)) for trial in trials]
+    trials = [trial for trial in source.subjects[data.subject] if trial.has_result and trial.trial in used]
+    norm_covariates = [read_covariates(source.run_record(trial), trial.metric(_SPEED)) for trial in trials]
     return mean_covariates([covariates for covariates in norm_covariates if covariates.activity == "walking"])
 
 
 def _subject_means(
     data: SubjectCycles, covariates: NormCovariates, person: int, groups: _Labels, conditions: _Labels
 ) -> Iterator[PersonMeans]:
-    """Yield the means of each session, condition and side."""
+    """Yield the mean curves and stride parameters of one person for each session, condition and side."""
     selected = [
         mean_curve
         for mean_curve in mean_curves(data)
@@ -226,7 +226,7 @@ def build_norms(
         raise StudyError(f"'{target}' is not a TOML file.", "Use a name that ends in .toml.")
     if target is not None and target.exists() and not replace:
         raise StudyError(f"'{target}' exists.", "Choose another name, or request that it is replaced.")
-    name = printable(name or folder.resolve().name)
+    name = printable_text(name or folder.resolve().name)
     if not 0 < len(name) <= max_length:
         raise StudyError(f"The name of norms must have 1 to {max_length} characters.", "Choose another name.")
     people = read_people(folder, groups, conditions)
@@ -235,7 +235,7 @@ def build_norms(
             f"Norms need {LEAST_FOR_MEAN} people with gait cycles; the study has {len(people.names)}.",
             "Trials that failed their checks are excluded.",
         )
-    table = norms_file_content(people, name, printable(licence) or "not stated", seed)
+    table = norms_file_content(people, name, printable_text(licence) or "not stated", seed)
     if target is not None:
         write_norms(table, target)
     return NormSet(table, "" if target is None else str(target))
@@ -297,7 +297,7 @@ def _deviation_index(people: StudyPeople, norms: NormSet) -> GaitDeviationIndex 
     count = len({person.person for person in sources})
     if count < LEAST_FOR_BAND or not set(nine) <= set(norms.table["curve"]):
         return None
-    means = [norms.at(person.speed).curves for person in sources]
+    means = [norms.norms_at_speed(person.speed).curves for person in sources]
     deviations = [
         gait_vector([person.curves[name] - mean[name].mean for name in nine])
         for person, mean in zip(sources, means, strict=True)
@@ -325,7 +325,7 @@ def _fit_model(sources: Sequence[PersonMeans], values: FloatArray, seed: int, ba
 
 
 def _shift_reference_speed(model: CurveModel, reference: float) -> tuple[FloatArray, FloatArray]:
-    """Return the coefficients (mean and SD) of a model of curves about another reference speed."""
+    """Return the coefficients of the mean, and the SD, of a curve model expressed about another reference speed."""
     offset = reference - model.reference
     rows = [*model.mean, *[np.zeros_like(model.mean[0])] * (3 - len(model.mean))]
     mean = np.stack([rows[0] + rows[1] * offset + rows[2] * offset**2, rows[1] + 2 * rows[2] * offset, rows[2]])

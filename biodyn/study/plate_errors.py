@@ -31,7 +31,7 @@ class PlatesOfWalks:
     Attributes:
         tests: one test for each plate and kind of error, with the verdict.
         calibration: calibration with the accepted errors; None if none was accepted.
-        used: walks used. left_out: one sentence for each walk without information or with other plate positions.
+        used: walks in the estimate. left_out: one sentence for each walk without information or with other plate positions.
     """
 
     tests: tuple[PlateTest, ...]
@@ -49,10 +49,10 @@ class PlatesOfWalks:
             lines.append(
                 f"{test.names[0].partition(',')[0]}, {kind} ({test.walks[0]} + {test.walks[1]} walks): {verdict}"
             )
-        return lines + ([] if self.calibration is None else [plate.words for plate in self.calibration.plates])
+        return lines + ([] if self.calibration is None else [plate.summary_text for plate in self.calibration.plates])
 
 
-def plates_from_walks(folder: str | Path, progress: Callable[[str], None] | None = None) -> PlatesOfWalks:
+def estimate_plate_errors(folder: str | Path, progress: Callable[[str], None] | None = None) -> PlatesOfWalks:
     """Estimate the errors of the plates from all walks of a folder, with separate inertias for each person.
 
     Errors are position, gain and rotation of each plate; `estimation.shared_parameters.plate_tests` defines which are accepted.

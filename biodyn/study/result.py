@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import pandas as pd
 
 from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Verdict, worst_status
-from biodyn.errors import ResultError, StudyError, printable
+from biodyn.errors import ResultError, StudyError, printable_text
 from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.plotting import PlottableResult, side_list
 from biodyn.output.store.folder import (
@@ -55,7 +55,7 @@ STUDY_FILES = (
 
 
 def study_file_test(folder: Path) -> IsWritten:
-    """Return the test for files of a study or session that biodyn wrote."""
+    """Return a function that tests whether biodyn wrote a file of a study or session, by its path in the folder."""
     of_trial = cache(lambda place: trial_file_test(folder / place))
     of_group, of_subjects = group_file_test(folder / "group"), subject_page_test(folder / "subjects")
 
@@ -102,12 +102,13 @@ def study_record(
         KIND_ENTRY: kind,
         "name": plan.name,
         "program": program_version(),
-        "root": printable(relative_path(folder, plan.root)),
+        "root": printable_text(relative_path(folder, plan.root)),
         "definition": map_all_table_paths(definition.model_dump(mode="json"), path_from_folder),
         "counts": counts,
         "trials": trials,
         "files": [
-            {"path": printable(f.path.as_posix()), "role": f.role, "reason": printable(f.reason)} for f in plan.files
+            {"path": printable_text(f.path.as_posix()), "role": f.role, "reason": printable_text(f.reason)}
+            for f in plan.files
         ],
         "data_set": list(written),
         "diagnostics": [diagnostic.as_dict() for diagnostic in diagnostics],
@@ -124,9 +125,9 @@ def _trial_entry(
         "group": trial.group,
         "site": trial.site,
         "trial": trial.trial,
-        "file": printable(trial.path.as_posix()),
-        "static": None if trial.static is None else printable(trial.static.as_posix()),
-        "statics": [printable(path.as_posix()) for path in trial.statics],
+        "file": printable_text(trial.path.as_posix()),
+        "static": None if trial.static is None else printable_text(trial.static.as_posix()),
+        "statics": [printable_text(path.as_posix()) for path in trial.statics],
         "mass_kg": trial.mass_kg,
         "height_m": trial.height_m,
         "settings": map_table_paths(trial.settings, seen_from_here),
@@ -177,17 +178,17 @@ class StudyResult(PlottableResult):
 
     @property
     def name(self) -> str:
-        """Name of the study."""
+        """Return the name of the study."""
         return str(self.record["name"])
 
     @property
     def version(self) -> str:
-        """Version of biodyn that wrote the result."""
+        """Return the version of biodyn that wrote the result."""
         return str(self.record["program"])
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Settings of the trials that differ from the defaults, as study.toml or the command line has them."""
+        """Return the settings in study.toml or on the command line that differ from the defaults."""
         return dict(self.record["definition"]["settings"])
 
     @cached_property
@@ -197,7 +198,8 @@ class StudyResult(PlottableResult):
 
     @cached_property
     def verdict(self) -> Verdict:
-        """The most severe verdict of the trials, with the checks of all of them; titles begin with the trial."""
+        """Return the most severe verdict of the trials with the checks of all trials; titles begin with the name of the
+        trial."""
         verdicts = {name: StoredResult(folder).verdict for name, folder in self._result_folders.items()}
         without_result = ["fail"] if len(self._result_folders) < len(self.trials) else []
         status = worst_status([*(verdict.status for verdict in verdicts.values()), *without_result])  # type: ignore[list-item]
@@ -213,17 +215,17 @@ class StudyResult(PlottableResult):
 
     @property
     def failed(self) -> bool:
-        """True if a trial has no result or failed its checks; see `trials`."""
+        """Return whether any trial has no result or failed its checks; see `trials`."""
         return bool(self.trials["status"].isin([FAILED, "fail"]).any())
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Findings about all trials together."""
+        """Return the findings about the study as a whole."""
         return diagnostics_from_record(self.record)
 
     @cached_property
     def _result_folders(self) -> Mapping[str, Path]:
-        """Folders of the trials with a result, by title of the trial (with the subject if there are several)."""
+        """Return the folders of the trials with a result, by title of the trial (with the subject if there are several)."""
         rows = self.trials[self.trials["status"].isin(list(STATUS_WORDS))]
         several = rows["subject"].nunique() > 1
         return {
@@ -283,7 +285,7 @@ class StudyResult(PlottableResult):
 
     @cached_property
     def view(self) -> TrialView:
-        """Curves for figures: all cycles of one subject, or the mean curves of several."""
+        """Return the curves for figures: all cycles of one subject, or the mean curves of several."""
         trials = self.trials[self.trials["excluded"] == ""]
         strides = self.parameters.reindex(columns=["stance", "speed"]).reset_index()
         strides = strides.rename(columns={"stance": "stance_percent", "speed": "speed_m_s"})
@@ -295,7 +297,7 @@ class StudyResult(PlottableResult):
         speed = float(strides["speed_m_s"].mean())
         records = [ResultFolder(folder).record for folder in self._result_folders.values()]
         covariates = [read_covariates(record, speed) for record in records]
-        stages = {entry.stage for entry in covariates}
+        stages = {entry.age_stage for entry in covariates}
         setting = NONE if len(stages) > 1 else str(self._group_record["options"]["norms"])
         norms = norms_record(setting, mean_over_trials(covariates)) if covariates else {"shown": [], "reasons": []}
         # what all trials have in common; a study has no frames, arrays or model of its own

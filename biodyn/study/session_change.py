@@ -18,7 +18,7 @@ from biodyn.output.store.folder import write_folder
 from biodyn.output.tables.csv import write_csv
 from biodyn.study.group.registry import STATISTICS_DECIMALS
 from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
-from biodyn.study.report.source import StudySource, iterate_rows
+from biodyn.study.report.report_inputs import StudySource, iterate_rows
 
 CHANGES_NAME, PAGE_NAME = "changes.csv", "report.html"
 _KEYS = ["condition", "side", "kind", "name"]

@@ -47,7 +47,7 @@ from biodyn.study.running.task import (
     read_owner,
     require_output_folder,
 )
-from biodyn.study.running.task_execution import OnOutcome, run_locally, run_on_cluster
+from biodyn.study.running.task_execution import OnOutcome, ignore_arguments, run_locally, run_on_cluster
 from biodyn.study.trial_record import TRIAL_RECORD_NAME
 from biodyn.trial.trial_files import with_calibrated_plates
 
@@ -63,7 +63,8 @@ class SubjectInputs(TypedDict, total=False):
 
 @dataclass
 class Progress:
-    """Counts of the finished trials of a run; `total`: number of trials, `clock`: function that returns the time in seconds."""
+    """Counter of the finished trials of a run; `total`: number of trials, `clock`: function that returns the time in
+    seconds."""
 
     total: int
     clock: Callable[[], float] = time.monotonic
@@ -77,7 +78,7 @@ class Progress:
         self._start = self.clock()
 
     def add(self, outcome: Outcome) -> None:
-        """Count the outcome of one trial."""
+        """Add the outcome of one trial to the counts."""
         self.done += 1
         self.failed += outcome.failed
         self.checks_failed += outcome.status == "fail"
@@ -95,7 +96,7 @@ class Progress:
             return f"all {self.total} trials are finished; group results and report remain."
         return f"{self.done} of {self.total} trials are finished and kept, {self.total - self.done} remain."
 
-    def line(self) -> str:
+    def status_line(self) -> str:
         """Return one line of text: finished, failed and kept trials, rate, and remaining time."""
         parts = [f"{self.done} of {self.total} trials", f"{self.failed} failed"]
         if self.kept:
@@ -110,15 +111,15 @@ def progress_callbacks(
     progress: Callable[[str], None] | None, total: int, on_outcome: Callable[[Outcome], None] | None
 ) -> tuple[Callable[[Outcome], None], Callable[[str], None]]:
     """Return callbacks `on_outcome` and `say` that report steps and counts of `total` trials to `progress`."""
-    on_outcome = on_outcome or _ignore_message
+    on_outcome = on_outcome or ignore_arguments
     if progress is None:
-        return on_outcome, _ignore_message
+        return on_outcome, ignore_arguments
     say, count = progress, Progress(total)
 
     def report_outcome(outcome: Outcome) -> None:
         on_outcome(outcome)
         count.add(outcome)
-        say(count.line())
+        say(count.status_line())
 
     return report_outcome, say
 
@@ -231,10 +232,6 @@ def remove_unfinished_on_error(folder: Path) -> Iterator[None]:
 Say = Callable[[str], None]
 
 
-def _ignore_message(_: object) -> None:
-    """Accept a message and do nothing; default of optional callbacks."""
-
-
 @dataclass(frozen=True)
 class Study:
     """A study: its definition (study.toml, or defaults) and its plan of trials.
@@ -312,7 +309,7 @@ class Study:
 
         Raises StudyError if nothing can be run (no trials, or the folder is used by another study or run).
         """
-        folder, say = Path(out).resolve(), say or _ignore_message
+        folder, say = Path(out).resolve(), say or ignore_arguments
         if not self.plan.trials:
             raise no_walk_error(self.plan)
         self._require_possible_names()
@@ -324,7 +321,7 @@ class Study:
                 chosen = [trial for trial in self.plan.trials if only is None or trial.path in only]
                 running, program = self.definition.running, program_version()
                 limits, root = Limits(running.time_limit_s, running.memory_limit_mb), self.plan.root.resolve()
-                reports, on_outcome = self.definition.output.reports, on_outcome or _ignore_message
+                reports, on_outcome = self.definition.output.reports, on_outcome or ignore_arguments
                 tasks = [Task(trial, root, folder, program, limits, retry_failed, reports) for trial in chosen]
                 if scheduler is not None:
                     run_on_cluster(tasks, scheduler, limits, on_outcome, say)
@@ -346,7 +343,7 @@ class Study:
         from biodyn.study.group.group_analysis import analyse_study
         from biodyn.study.report import write_study_report
 
-        folder, say = Path(out), say or _ignore_message
+        folder, say = Path(out), say or ignore_arguments
         say("collecting")
         collected = collect_results(self.plan, folder, include_failed=self.definition.analysis.include_failed)
         say("group results")
@@ -478,7 +475,7 @@ def open_session(
 
 
 def _name_list(names: Sequence[str]) -> str:
-    """Return the first few names as text for a message."""
+    """Return a text with the first few names, for a message."""
     max_listed = 6
     shown = ", ".join(name or "(none)" for name in names[:max_listed])
     return shown + (", ..." if len(names) > max_listed else "")

@@ -88,7 +88,7 @@ def _is_metric(value: Any) -> bool:
 
 
 def count_with_noun(number: int, noun: str) -> str:
-    """Return a number with its noun: "1 trial", "2 trials"."""
+    """Return a number with its noun in singular or plural: "1 trial", "2 trials"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -27,7 +27,7 @@ SUBJECT: Final = "_subject.json"
 
 @dataclass(frozen=True)
 class Unpacked:
-    """A written folder: its path, file names, trial names, and sentences on missing data."""
+    """The folder written by `unpack`: its path, names of its files and trials, and sentences on missing data."""
 
     folder: Path
     files: tuple[str, ...]
@@ -77,7 +77,7 @@ _Model = tuple[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
 
 def _models_by_kind(archive: Archive) -> tuple[dict[str, _Model], list[str]]:
-    """Return the models by kind of processing pass, and notes."""
+    """Return the models of the archive by kind of processing pass, and notes on models that cannot be read."""
     models: dict[str, _Model] = {}
     notes = []
     for kind, osim in archive.models:
@@ -109,7 +109,7 @@ def _subject_text(archive: Archive) -> str:
 def _trial_files(
     name: str, trial: ArchivedTrial, archive: Archive, models: Mapping[str, _Model]
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the files of one trial by name, and notes."""
+    """Return the contents of the files of one trial by file name, and notes on missing data."""
     time_s = np.arange(len(trial.markers)) / trial.rate_hz
     force_columns, _, force_notes = ground_force_columns(trial)
     files: dict[str, str] = {}
@@ -140,7 +140,7 @@ def _trial_files(
 
 
 def _trc_labels(labels: Sequence[str]) -> list[str]:
-    """Return labels that are valid in a TRC file."""
+    """Return the labels, with single spaces and without empty names, as a TRC file requires."""
     return [" ".join(label.split()) or "marker" for label in labels]
 
 

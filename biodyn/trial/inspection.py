@@ -137,7 +137,7 @@ _LOADED_N = 20.0
 
 @dataclass(frozen=True)
 class FileCheck:
-    """Lines for the user, and the findings."""
+    """The result of `check_file`: lines that describe the file, and the findings of the checks."""
 
     lines: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -211,7 +211,7 @@ def _check_contents(
     if result.motion.markers is None and result.motion.poses is None:
         return FileCheck(tuple(table_lines(result)), result.diagnostics), None
     result = choose_poses_or_markers(result, options.poses.use)
-    world = find_world(with_segment_origins(result) if result.on_poses else result)
+    world = find_world(with_segment_origins(result) if result.uses_poses else result)
     file = FileFacts(result.rotated(world.R_WL), options, chosen)
     role, why = recording_role(read_facts(path))
     lines = (
@@ -225,7 +225,7 @@ def _check_contents(
         *(() if model is None else common_marker_lines((*result.markers.labels, *result.model_outputs), model)),
     )
     file_check = FileCheck(lines, (*result.diagnostics, *world.diagnostics, *find_problems(file)))
-    return file_check, None if file.recording.on_poses else file
+    return file_check, None if file.recording.uses_poses else file
 
 
 def _content_lines(recording: Recording) -> Iterator[str]:
@@ -249,7 +249,7 @@ def write_marker_set_template(path: str | Path, target: str | Path) -> Path:
             f"'{place}' is not a valid name of a marker set file, which must end in .toml.", "Choose another name."
         )
     result = read(path)
-    if result.on_poses:
+    if result.uses_poses:
         raise TableError(f"'{Path(path).name}' contains segment poses but no markers, which a marker set needs.")
     text = draft_marker_set(result.markers.labels, Path(path).name, place.name)
     try:
@@ -295,7 +295,7 @@ def _pose_lines(recording: Recording) -> Iterator[str]:
 
 
 def _marker_lines(file: FileFacts) -> Iterator[str]:
-    if file.recording.on_poses:
+    if file.recording.uses_poses:
         yield "Markers: none, the poses are used"
         return
     labels, mapping, marker_set = file.recording.markers.labels, file.mapping, file.marker_set

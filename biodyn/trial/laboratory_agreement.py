@@ -31,8 +31,8 @@ class Agreement:
     r: Pearson correlation. rms: root mean square difference; for angles after removal of the mean difference `offset`.
     r_same, rms_same: the same after applying the low-pass filter of the trial to the channel, because laboratory software
     smooths forces less, which affects the first 100 ms of stance.
-    peak: largest absolute value of the channel. unit: deg or Nm/kg.
-    within_band: share of frames in which the channel is within the 95 % band of a moment; NaN without a band.
+    peak: largest absolute value of the channel. unit: deg or Nm/kg. within_band: share of frames in which the channel is
+        within the 95 % band of a moment; NaN without a band.
     least_r, most_rms: thresholds of good agreement.
     """
 
@@ -102,7 +102,7 @@ def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
             if channel is None:
                 continue
             theirs = channel.values[:, entry["component"]] * entry.get("scale", 1.0)
-            ours = entry["sign"] * _own_curve(analysis, entry, side)
+            ours = entry["sign"] * _computed_curve(analysis, entry, side)
             frames = _stance_frames(analysis, side) & np.isfinite(theirs) & np.isfinite(ours) & (theirs != 0.0)
             if frames.sum() < _LEAST_FRAMES:
                 continue
@@ -114,7 +114,7 @@ def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
     return comparisons
 
 
-def _own_curve(analysis: TrialAnalysis, entry: dict[str, Any], side: str) -> FloatArray:
+def _computed_curve(analysis: TrialAnalysis, entry: dict[str, Any], side: str) -> FloatArray:
     if entry["kind"] == "angle":
         coordinate = analysis.model.coordinate(entry["coordinate"])
         return np.rad2deg(analysis.fit.motion.q[:, coordinate.q_index])

@@ -21,7 +21,6 @@ from biodyn.comparison.differences import (
     list_difference_facts,
     match_analyses,
 )
-from biodyn.comparison.exchange import Exchange
 from biodyn.comparison.moment_convention import (
     FILTER,
     FRAMES,
@@ -39,6 +38,7 @@ from biodyn.comparison.moment_convention import (
     measured_wrenches,
     moment_from_channel,
 )
+from biodyn.comparison.part_exchange import Exchange
 from biodyn.comparison.segments import (
     PLANES,
     MovingBody,
@@ -50,7 +50,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side, o
 from biodyn.errors import ResultError
 from biodyn.io.opensim.storage import read_storage
 from biodyn.library.tables import expand_sides
-from biodyn.output.store.folder import ARRAYS_NAME, listed_files, read_model_record, table_path
+from biodyn.output.store.folder import ARRAYS_NAME, manifest_entries, read_model_record, table_path
 from biodyn.output.store.result_reader import ResultFolder
 from biodyn.output.tables.csv import read_csv
 from biodyn.processing.signals.filtering import finite_stretches
@@ -80,7 +80,7 @@ def torque_table_of_folder(folder: Path) -> TorqueTable | None:
     if record is None:
         return None
     try:
-        whole = ARRAYS_NAME in (listed_files(record) or {})
+        whole = ARRAYS_NAME in (manifest_entries(record) or {})
         table = ResultFolder(folder).table(_TABLE) if whole else read_csv(folder / table_path(_TABLE))
         comparison = torque_table_of_frame(str(folder), table, float(record["subject"]["mass_kg"]))
         # on the clock of the motion file, as in tables of other programs
@@ -92,7 +92,7 @@ def torque_table_of_folder(folder: Path) -> TorqueTable | None:
 
 
 def torque_table_of_frame(name: str, table: pd.DataFrame, mass_kg: float) -> TorqueTable:
-    """Return the joint torques in a table of a result."""
+    """Return the joint torques that a table of a result contains."""
     torques = {
         str(column).removesuffix(_OUR_TORQUE): table[column].to_numpy(dtype=np.float64)
         for column in table.columns
@@ -182,7 +182,11 @@ _ASSUMED = (
 
 @dataclass(frozen=True)
 class _StoredJoint:
-    """A joint with a channel in the file: its distal segment, and the entry of the table of channels."""
+    """A joint with a channel in the file.
+
+    segment: index of its distal segment. entry: its entry in the table of channels. channel, other: stored curves (T, 3) of
+    this side and of the other side.
+    """
 
     segment: int
     side: Side
@@ -224,7 +228,10 @@ def _compare_channels(
     mass_kg: float,
     notes: tuple[str, ...],
 ) -> FileComparison:
-    """Compare with the channels; `theirs`: known or assumed analysis of the laboratory software."""
+    """Compare an analysis with the channels of a file.
+
+    theirs: analysis of the laboratory software, as stored in the file or, if its segments are missing, assumed.
+    """
     exchange = _make_exchange(ours, theirs, record)
     moments = list(_stored_joints(exchange.a, recording, "moment", ours))
     if not moments:
@@ -244,15 +251,15 @@ def _compare_channels(
 
 
 def _without_unused_stances(exchange: Exchange, joints: Sequence[_StoredJoint]) -> tuple[Exchange, tuple[str, ...]]:
-    """Exclude the stances for which the laboratory software used no plate; also return a sentence for each leg.
+    """Return the exchange without the stances for which the laboratory software used no plate, and a sentence for each leg.
 
-    A joint moment without the ground reaction is that of a leg in the air, at the ankle a hundredth of the stance moment. The
-    ratio of stored to computed moment of such a stance is much smaller than that of other stances, in any unit.
+    Without the ground reaction, the stored moments of a stance are as small as those of swing (at the ankle about 1 %). The
+    ratio of stored to computed moment is then much smaller than in other stances, whatever the unit of the stored moments.
     """
     least_ratio = 0.1  # share of the largest ratio; the ratios of stances differ by 5 % in 14 public walks
     body = exchange.b
-    computed = inertial_joint_moments(body.motion, body.inertias, body.gravity_W, body.beyond)
-    computed = computed + ground_joint_moments(body.motion, body.wrench, body.beyond)
+    computed = inertial_joint_moments(body.motion, body.inertias, body.gravity_W, body.is_distal)
+    computed = computed + ground_joint_moments(body.motion, body.wrench, body.is_distal)
     stances: list[tuple[Side, int, int, float]] = []
     for side in SIDES:
         of_side = [joint for joint in joints if joint.side == side]
@@ -278,15 +285,16 @@ def _without_unused_stances(exchange: Exchange, joints: Sequence[_StoredJoint]) 
             spans = ", ".join(f"{body.time_s[first]:.2f} to {body.time_s[stop - 1]:.2f} s" for first, stop in left_out)
             notes.append(
                 f"The laboratory's software used no force plate for the {SIDE_NAMES[side]} leg ({spans}): the file "
-                f"has no moments of this stance, or those of a leg in the air. The stance is excluded."
+                f"has no moments of this stance, or only moments as small as in swing. The stance is excluded."
             )
     return replace(exchange, b=replace(body, valid=valid)), tuple(notes)
 
 
 def _loaded_frames(body: MovingBody, joints: Sequence[_StoredJoint]) -> BoolArray:
-    """Return (T,) whether the ground loads the leg distal to the given joints and their moments are valid."""
+    """Return a mask (T,) of the frames in which the ground loads a segment distal to the joints and all their moments are
+    valid."""
     segments = [joint.segment for joint in joints]
-    on_leg = body.wrench[:, body.beyond[segments].any(axis=0)]
+    on_leg = body.wrench[:, body.is_distal[segments].any(axis=0)]
     return np.asarray((on_leg != 0.0).any(axis=(1, 2)) & body.valid[:, segments].all(axis=1))
 
 
@@ -342,8 +350,8 @@ def _compare_moments(
     exchange: Exchange, joints: Sequence[_StoredJoint], mass_kg: float, is_known: bool
 ) -> tuple[list[Difference], dict[int, ConventionMatch]]:
     a, b = exchange.a, exchange.b
-    computed = inertial_joint_moments(b.motion, b.inertias, b.gravity_W, b.beyond)
-    computed = computed + ground_joint_moments(b.motion, b.wrench, b.beyond)
+    computed = inertial_joint_moments(b.motion, b.inertias, b.gravity_W, b.is_distal)
+    computed = computed + ground_joint_moments(b.motion, b.wrench, b.is_distal)
     readings = apply_common_unit([_match_moment_convention(b, joint, computed, mass_kg) for joint in joints])
     if not is_known:
         readings = [
@@ -373,7 +381,10 @@ def _compare_moments(
 def _prefer_usual_convention(
     reading: ConventionMatch, joint: _StoredJoint, joints: Sequence[_StoredJoint], readings: Sequence[ConventionMatch]
 ) -> ConventionMatch:
-    """Return the convention; the usual one unless the other side deviates equally, because rotated axes can look similar."""
+    """Return the usual convention unless the joint of the other side deviates from it in the same way.
+
+    A deviation on one side only is attributed to rotated segment axes and kept as an alternative.
+    """
     partners = [
         other
         for other, at in zip(readings, joints, strict=True)
@@ -395,7 +406,7 @@ def _match_moment_convention(
 
 
 def _common_frames(b: MovingBody, joint: _StoredJoint) -> BoolArray:
-    """Return (T,) whether both have a moment; laboratory software writes zeros for missing moments."""
+    """Return a mask (T,) of the frames with a stored and a computed moment; a stored moment of zero is a missing value."""
     there = np.isfinite(joint.channel).all(axis=1) & (joint.channel != 0.0).any(axis=1)
     return np.asarray(b.valid[:, joint.segment] & there)
 
@@ -437,11 +448,11 @@ def _convention_facts(exchange: Exchange, readings: Mapping[int, ConventionMatch
                 f"the computed one",
             )
         elif reading.deviations:
-            others = "".join(f", or {way.words}" for way in reading.alternatives[:2])
+            others = "".join(f", or {way.description}" for way in reading.alternatives[:2])
             yield DifferenceFact(
                 " and ".join(reading.deviations),
-                f"{name}: the convention of the file is {reading.convention.words}{others}; the usual one is "
-                f"{reading.expected.words}",
+                f"{name}: the convention of the file is {reading.convention.description}{others}; the usual one is "
+                f"{reading.expected.description}",
             )
 
 

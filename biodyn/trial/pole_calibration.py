@@ -48,7 +48,7 @@ class PlateCheck:
     pole_mass_kg: float | None
 
     def lines(self) -> list[str]:
-        """Return the result for the screen."""
+        """Return the pole, the calibration of each plate and the assumptions as lines for the screen."""
         lines = [
             f"Pole: markers {', '.join(self.pole.labels)}; tip {1e3 * self.pole.length:.0f} mm from the farthest marker; "
             + ("mass estimated." if self.pole_mass_kg is None else f"{self.pole_mass_kg:g} kg.")
@@ -65,13 +65,13 @@ class PlateCheck:
         )
         return lines
 
-    def errors_of(self, calibration: PlateCalibration) -> dict[int, tuple[float, float]]:
+    def rms_errors(self, calibration: PlateCalibration) -> dict[int, tuple[float, float]]:
         """Return the RMS errors of centre of pressure (m) and direction (rad) in these trials with another calibration, by
         plate.
 
         Raises PlateError if the calibration does not fit the recordings.
         """
-        calibration.applied([_result_plate(result) for result in self.results])
+        calibration.correct_plates([_result_plate(result) for result in self.results])
         corrections = {correction.number: correction for correction in calibration.plates}
         errors = {}
         for result in self.results:
@@ -87,11 +87,11 @@ class PlateCheck:
         return [
             f"With {calibration.title}, errors on plate {number}: centre of pressure {1e3 * cop:.1f} mm, direction "
             f"{math.degrees(direction):.2f} degrees (RMS)."
-            for number, (cop, direction) in self.errors_of(calibration).items()
+            for number, (cop, direction) in self.rms_errors(calibration).items()
         ]
 
 
-def plates(
+def calibrate_plates(
     trials: str | Path | Sequence[str | Path],
     pole_mass_kg: float | None = None,
     known_mass_kg: float | None = None,
@@ -171,7 +171,7 @@ def _pole_signals(recording: Recording, cutoff_hz: float = 6.0, samples_hz: floa
 
 
 def _result_plate(result: PlateResult) -> ForcePlate:
-    """Return a plate with the corners of a result."""
+    """Return a force plate with the corners of a calibration result and no samples."""
     correction = result.correction
     return ForcePlate(correction.number, 2, correction.corners, np.zeros(3), np.zeros((0, 6)), 1.0)
 

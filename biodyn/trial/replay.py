@@ -49,7 +49,7 @@ class ReplayResult:
     convergence: tuple[Convergence, ...]
 
     def tables(self) -> dict[str, Any]:
-        """Return tables (pandas) by file name."""
+        """Return the tables of all replays (pandas) by file name."""
         names = {at_v: name for name, (_, at_v) in self.coordinates.items()}
         cases = {f"walk:{name}": loop for name, loop in self.walk.items()} | {"rest": self.rest}
         return {
@@ -73,7 +73,7 @@ class ReplayResult:
 
     @property
     def record(self) -> dict[str, Any]:
-        """The values of `replay.json`."""
+        """Return the values of `replay.json`."""
         loops = {**{f"walk_{name}": loop for name, loop in self.walk.items()}, "rest": self.rest}
         return to_json_values(
             {
@@ -187,7 +187,7 @@ def replay(
     )
     if model_file is not None:
         actuated, coordinates = model_motion(arrays, actuated, model_file)
-    replayed = replay_trial(actuated, options, progress if progress is not None else _ignore_progress)
+    replayed = replay_trial(actuated, options, progress or (lambda name: None))
     return ReplayResult(
         actuated=actuated,
         coordinates=coordinates,
@@ -216,11 +216,11 @@ def changed_file_sentences(folder: str | Path) -> list[str]:
 
 def tracking_record(parts: Sequence[TrackedReplay]) -> dict[str, Any]:
     """Return the largest errors of a tracked replay and its feedback torques; infinite if the motion was lost."""
-    feedback = _infinite_if_lost(np.concatenate([part.feedback for part in parts]))
+    feedback = _replace_nan_by_infinity(np.concatenate([part.feedback for part in parts]))
     recorded = np.concatenate([part.recorded for part in parts])
 
     def largest_deviation(name: str) -> float:
-        return float(max(np.max(_infinite_if_lost(getattr(part.deviation, name))) for part in parts))
+        return float(max(np.max(_replace_nan_by_infinity(getattr(part.deviation, name))) for part in parts))
 
     return {
         "stretches": [list(part.frames) for part in parts],
@@ -236,10 +236,6 @@ def tracking_record(parts: Sequence[TrackedReplay]) -> dict[str, Any]:
     }
 
 
-def _ignore_progress(name: str) -> None:
-    """Ignore a progress message."""
-
-
-def _infinite_if_lost(values: np.ndarray) -> np.ndarray:
-    """Return values with infinity for a replay that failed (NaN)."""
+def _replace_nan_by_infinity(values: np.ndarray) -> np.ndarray:
+    """Return the values with infinity in place of NaN, which marks a failed replay."""
     return np.where(np.isnan(values), np.inf, values)

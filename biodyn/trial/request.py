@@ -34,7 +34,7 @@ class SessionMemory:
     def __init__(self) -> None:
         self._values: OrderedDict[str, Any] = OrderedDict()
 
-    def of(self, key: str, compute: Callable[[], _Value], size: int = 32) -> _Value:
+    def get_or_compute(self, key: str, compute: Callable[[], _Value], size: int = 32) -> _Value:
         """Return the value of a key, computed if it is not in the cache; the last `size` values are kept."""
         value: _Value = self._values.pop(key) if key in self._values else compute()
         self._values[key] = value
@@ -90,7 +90,7 @@ class TrialRequest:
 
 
 class RequestInputs(TypedDict, total=False):
-    """Further inputs of a request; see `run.run_trial`.
+    """Optional inputs of an analysis request, as described in `run.run_trial`.
 
     model: OpenSim model, replaces `model.osim` of the settings. plates: calibration of the force plates, or its file.
     """

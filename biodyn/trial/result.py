@@ -141,18 +141,18 @@ class TrialResult(ExportableResult):
         output = self.analysis.settings.output
         clock = StepClock(progress)
         with write_folder(target, force) as place:
-            with clock.step("tables", "writing tables"):
-                write_view(self.view, place, output.packed)
+            with clock.time_step("tables", "writing tables"):
+                write_view(self.view, place, output.is_packed)
             if output.figures:
-                with clock.step("figures", "drawing figures"):
+                with clock.time_step("figures", "drawing figures"):
                     write_report(self.view, place, figures=True, report=False)
             if output.report:
-                with clock.step("report", "writing the report"):
+                with clock.time_step("report", "writing the report"):
                     write_report(self.view, place, figures=False, report=True)
             if above is not None:
-                with clock.step("pdf", "writing the PDF"):
+                with clock.time_step("pdf", "writing the PDF"):
                     write_pdf_report(self.view, place, above)
-            write_manifest(place, clock.seconds, output.packed)
+            write_manifest(place, clock.seconds, output.is_packed)
         object.__setattr__(self, "folder", target)  # the only mutable attribute of a result
         return target
 
@@ -173,7 +173,7 @@ class TrialResult(ExportableResult):
         """Return lines on the inputs of the analysis."""
         a = self.analysis
         who = a.subject
-        points, misfit = "poses" if a.recording.on_poses else "markers", a.pose_misfit
+        points, misfit = "poses" if a.recording.uses_poses else "markers", a.pose_misfit
         seen = f"{len(a.model.markers)} markers" if misfit is None else f"poses of {len(misfit.labels)} segments"
         return [
             a.static.sentence,

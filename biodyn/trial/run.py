@@ -49,10 +49,10 @@ def analyse(
     stage: Any = request
     for number, step in enumerate(STEPS if steps is None else steps):
         if step.for_torques or not torques_only:
-            with clock.step(step.name):
+            with clock.time_step(step.name):
                 stage = step.run(stage)
         if number == 0 and not is_compiled():  # after the files were read successfully
-            with clock.step("compiling kernels"):
+            with clock.time_step("compiling kernels"):
                 compile_kernels(progress)
     require_unchanged(request.user_files)
     analysis = make_analysis(stage, clock.seconds)

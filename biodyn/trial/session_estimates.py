@@ -79,7 +79,7 @@ def session_trials(
     shapes = {_movement_key(walk)}
     judge = _CompanionCheck(session, files)
     for companion in usable_files(session):
-        why = companion.why if companion.use == "unreadable" else judge.against(companion)
+        why = companion.why if companion.use == "unreadable" else judge.reason_to_exclude(companion)
         if not why:
             why = _add_file(companion, prepared, trials, shapes)
         if why:
@@ -97,7 +97,7 @@ def contraction_peaks(trial: TrialRequest) -> Mapping[str, tuple[float, str]]:
     near = static_candidates(trial.path) if trial.companions is None else trial.companions
     session = session_files(trial.path, [path for path in near if is_contraction(path)])
     peaks: dict[str, tuple[float, str]] = {}
-    for companion in () if session is None else session.with_use("other"):
+    for companion in () if session is None else session.companions_with_use("other"):
         with suppress(BiodynError, OSError):  # damaged
             read_analog = format_of(companion.path).analog
             for signal in () if read_analog is None else muscle_activity(read_analog(companion.path)):
@@ -110,7 +110,7 @@ def walks_of_session(session: SessionFiles, files: TrialFiles) -> list[Companion
     """Return the other walks of the session with the same marker placement, without duplicates."""
     judge, shapes, walks = _CompanionCheck(session, files), {_movement_key(files.walk)}, []
     for companion in usable_files(session):
-        if companion.use != "walk" or judge.against(companion):
+        if companion.use != "walk" or judge.reason_to_exclude(companion):
             continue
         try:
             shape = _movement_key(read(companion.path))
@@ -127,7 +127,7 @@ class _CompanionCheck:
 
     def __init__(self, session: SessionFiles, files: TrialFiles) -> None:
         self.walk = read_facts(session.walk.path)
-        self.statics = [c.path for c in session.statics]
+        self.statics = [c.path for c in session.static_trials]
         self.static: Path | None = None
         if files.source == "static trial" and len(self.statics) > 1:
             # static trials are assigned to other files only if that of the walk is identified
@@ -135,7 +135,7 @@ class _CompanionCheck:
             if chosen is not None and chosen.resolve() == files.static.path.resolve():
                 self.static = chosen
 
-    def against(self, companion: Companion) -> str:
+    def reason_to_exclude(self, companion: Companion) -> str:
         """Return the reason why a companion cannot be used; "" if it can."""
         try:
             facts = read_facts(companion.path)
@@ -232,7 +232,7 @@ def fit_subject_model(trial: Scaled) -> _SubjectModelFit:
     if session is None or not usable_files(session):
         return fit_subject([_trial_of_walk(trial)], without_guessed_markers(trial.model), scaling, soft), ()
     key = _key_of_model(trial, scaling, session)
-    return trial.memory.of(key, lambda: _fit_session_model(trial, scaling, soft, session))
+    return trial.memory.get_or_compute(key, lambda: _fit_session_model(trial, scaling, soft, session))
 
 
 def _trial_of_walk(trial: Scaled) -> CalibrationTrial:
@@ -270,8 +270,8 @@ def without_guessed_markers(model: SubjectModel) -> SubjectModel:
 
 
 def _key_of_model(trial: Scaled, scaling: SubjectScaling, session: SessionFiles) -> str:
-    """Return a key of all inputs of the fit of a session, including the contents of its files."""
-    files = sorted((c.use, content_hash(c.path)) for c in (*usable_files(session), *session.statics))
+    """Return the cache key of a session fit: a hash of all its inputs, including the contents of its files."""
+    files = sorted((c.use, content_hash(c.path)) for c in (*usable_files(session), *session.static_trials))
     walk = ("walk", trial.files.walk.sha256)
     made_of = (
         sorted({*files, walk}),
@@ -293,9 +293,10 @@ def _key_of_model(trial: Scaled, scaling: SubjectScaling, session: SessionFiles)
 
 @dataclass(frozen=True)
 class WalkInformation:
-    """Information of a walk on inertias and plates, or the reason for its absence.
+    """Information that a walk provides about inertias and plate errors.
 
-    corners_L: (P, 4, 3) m, corners of its plates in laboratory axes. up_L: (3,) vertical in these axes.
+    information: information matrix and vector, or the reason why they are missing. numbers: plate numbers. corners_L: (P, 4,
+        3) m, corners of its plates in laboratory axes. up_L: (3,) vertical in these axes.
     """
 
     information: InformationForm | str
@@ -305,7 +306,7 @@ class WalkInformation:
 
 
 def requests_of_other_walks(trial: Scaled) -> Iterator[tuple[TrialRequest, str]]:
-    """Yield the requests of the other walks of the session, each with a key of all its inputs."""
+    """Yield the analysis request of every other walk of the session, with a cache key computed from all its inputs."""
     session = session_files(trial.path, trial.companions)
     if session is None:
         return
@@ -331,20 +332,20 @@ def requests_of_other_walks(trial: Scaled) -> Iterator[tuple[TrialRequest, str]]
             trial.mass_kg,
             trial.settings.model_dump_json(),
             [file.sha256 for file in trial.user_files],
-            [] if trial.plate_calibration is None else [plate.entry() for plate in trial.plate_calibration.plates],
+            [] if trial.plate_calibration is None else [plate.as_dict() for plate in trial.plate_calibration.plates],
         )
         yield other, hashlib.sha256(repr(made_of).encode()).hexdigest()
 
 
 def _companions_of_companion(companion: Companion, trial: TrialRequest) -> tuple[Path, ...] | None:
-    """Return the companions of a companion, so that every walk has the same model; None = search in its folder."""
+    """Return the companions of another walk of the session, so that all walks have one model; None = search in its folder."""
     if trial.companions is None:
         return None
     return tuple(path for path in (trial.path, *trial.companions) if path.resolve() != companion.path.resolve())
 
 
 def are_same_plates(first: FloatArray, other: FloatArray) -> bool:
-    """Return whether the corners (P, 4, 3) m of the plates of two walks are the same."""
+    """Return whether two walks have the same plates, by the corners (P, 4, 3) m of the plates."""
     return first.shape == other.shape and bool(np.abs(first - other).max(initial=0.0) < _SAME_PLATES_M)
 
 

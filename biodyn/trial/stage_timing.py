@@ -13,29 +13,29 @@ WRITING = ("tables", "figures", "report", "pdf")
 
 @dataclass
 class StepClock:
-    """Measures seconds per step and calls the progress display of the caller."""
+    """Timer that measures the seconds of each step and calls the progress display of the caller."""
 
     progress: Callable[[str], None] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     _current: tuple[str, float] | None = None
 
     @contextmanager
-    def step(self, name: str, shown: str = "") -> Iterator[None]:
-        """Time a step; `shown`: text of the display instead of its name."""
+    def time_step(self, name: str, shown: str = "") -> Iterator[None]:
+        """Context manager that measures the time of a step; `shown`: text displayed instead of the name of the step."""
         if self.progress is not None:
             self.progress(shown or name)
         start = time.perf_counter()
         yield
         self._add_seconds(name, start)
 
-    def begin(self, name: str) -> None:
+    def start_step(self, name: str) -> None:
         """Start the timing of a step, which lasts until another one starts or `end` is called."""
-        self.end()
+        self.end_step()
         if self.progress is not None:
             self.progress(name)
         self._current = name, time.perf_counter()
 
-    def end(self) -> None:
+    def end_step(self) -> None:
         """End the current step, if any."""
         if self._current is not None:
             self._add_seconds(*self._current)

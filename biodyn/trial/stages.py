@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import SubjectError, printable
+from biodyn.errors import SubjectError, printable_text
 from biodyn.estimation.summary import EstimateSummary
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.scaling import SubjectScaling
@@ -55,30 +55,30 @@ class Calibration:
 
 
 class Body(Protocol):
-    """The steps that differ between bodies: markers on a library skeleton, or measured segment poses."""
+    """Interface of the analysis steps that depend on the measurement: markers on a library skeleton, or segment poses."""
 
     @property
     def is_fitted(self) -> bool:
-        """Return whether a walk can correct the joint centres of the static trial."""
+        """Return whether the joint centres of the static trial can be corrected by a fit to the walk."""
 
     @property
     def has_outliers(self) -> bool:
         """Return whether points far from the fitted skeleton are measurement errors."""
 
-    def require(self, settings: Settings) -> None:
+    def require_supported_settings(self, settings: Settings) -> None:
         """Raise SettingsError for settings that this body does not support."""
 
     def orient_recordings(self, trial: Loaded) -> Oriented:
-        """Return the recordings in World."""
+        """Return the stage with both recordings rotated to World axes."""
 
     def label_markers(self, trial: Oriented) -> Labelled:
-        """Return the role of each marker."""
+        """Return the stage with the role of each marker in the model."""
 
-    def scaled(self, trial: Prepared) -> Scaled:
-        """Return the model scaled to the subject."""
+    def scale_model(self, trial: Prepared) -> Scaled:
+        """Return the stage with the model scaled to the subject."""
 
     def landmark_roles(self, mapping: MarkerMapping) -> tuple[MarkerRole, ...]:
-        """Return the roles of the markers on landmarks."""
+        """Return the roles of those markers that are on anatomical landmarks."""
 
     def pose_errors(self, trial: Scaled) -> PoseErrors | None:
         """Return the errors of measured poses; None for measured markers."""
@@ -99,13 +99,13 @@ class Loaded(TrialRequest):
 
     @property
     def rate_hz(self) -> float:
-        """Return the marker frames per second."""
+        """Return the frame rate of the markers, Hz."""
         return self.walk.markers.rate_hz
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Oriented(Loaded):
-    """Recordings rotated to World. centres: stored joint centres of the static trial, if they are used."""
+    """Second stage: the recordings rotated to World. centres: stored joint centres of the static trial, if they are used."""
 
     world: WorldFrame
     centres: tuple[MarkerRole, ...] = ()
@@ -113,7 +113,7 @@ class Oriented(Loaded):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Labelled(Oriented):
-    """Recordings with a role for each marker."""
+    """Third stage: the recordings, and the role of each marker in the model."""
 
     mapping: MarkerMapping
 
@@ -150,7 +150,7 @@ class Scaled(Prepared):
 
     @property
     def standing(self) -> StandingPosture:
-        """Return the standing subject."""
+        """Return the posture and marker positions of the standing subject."""
         return self.calibrated.standing
 
 
@@ -168,7 +168,7 @@ class Grounded(Tracked):
 
     Attributes:
         decided: contacts of the feet with the plates. other_loads: loads on the plates without a foot.
-        moved: foot strikes and offs determined by the movement alone. event_notes: findings about the events.
+        kinematic_events: foot strikes and foot offs determined from the movement alone. event_notes: findings about the events.
     """
 
     points: GaitPoints
@@ -176,7 +176,7 @@ class Grounded(Tracked):
     other_loads: tuple[LoadWithoutFoot, ...]
     contacts: tuple[Contact, ...]
     activity: Activity
-    moved: tuple[GaitEvent, ...]
+    kinematic_events: tuple[GaitEvent, ...]
     reaction: GroundReaction
     events: tuple[GaitEvent, ...] = ()
     event_notes: tuple[Diagnostic, ...] = ()
@@ -199,7 +199,7 @@ class Solved(Grounded):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Checked(Solved):
-    """Last stage: the analysis with the results of the checks."""
+    """Last stage: the complete analysis with the results of the checks and the verdict."""
 
     analysis: TrialAnalysis
 
@@ -272,7 +272,7 @@ def _subject_facts(trial: Solved) -> SubjectFacts:
     landmarks = {role.landmark: points[role.label] for role in roles if role.label in points}
     age = find_age(given.age, (walk, static))
     leg = leg_length(given.measures, (walk, static), landmarks)
-    name = given.name or walk.subject.name or static.subject.name or printable(walk.path.stem)
+    name = given.name or walk.subject.name or static.subject.name or printable_text(walk.path.stem)
     model = trial.model
     return SubjectFacts(
         name, mass.mass_kg, mass.source, model.height_m, height_source, model.sex, sex_source, *age, *leg

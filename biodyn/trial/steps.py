@@ -94,7 +94,7 @@ def read_recordings(trial: TrialRequest) -> Loaded:
     """Read the walk and its static trial if necessary, and apply the calibration of the plates."""
     files = with_plate_calibration(trial.read(), trial.plate_calibration)
     body = PoseBody() if files.source == "poses" else MarkerBody()
-    body.require(trial.settings)
+    body.require_supported_settings(trial.settings)
     require_plates(files.walk)
     return next_stage(trial, Loaded, files=files, walk=files.walk, static=files.static, body=body)
 
@@ -116,7 +116,7 @@ def prepare_trial_signals(trial: Labelled) -> Prepared:
 
 def scale_skeleton(trial: Prepared) -> Scaled:
     """Scale the skeleton to the standing subject."""
-    return trial.body.scaled(trial)
+    return trial.body.scale_model(trial)
 
 
 def calibrate_model(trial: Scaled) -> Scaled:
@@ -172,7 +172,7 @@ def determine_contacts(trial: Tracked) -> Grounded:
         other_loads=others,
         contacts=used,
         activity=activity,
-        moved=tuple(kinematic),
+        kinematic_events=tuple(kinematic),
         reaction=reaction,
     ).with_notes(
         *trial.signals.diagnostics,
@@ -197,7 +197,7 @@ def _order_plate_corners(
     if not any(is_plate_z_up(plate) for plate in walk.plates):
         return walk, ()
 
-    def wrench_of(plate: ForcePlate) -> PlateWrench:
+    def compute_wrench(plate: ForcePlate) -> PlateWrench:
         return replace_wrenches(
             prepared, [plate_wrench(plate, prepared.markers.frame_count, prepared.markers.rate_hz)]
         ).plates[0]
@@ -216,7 +216,7 @@ def _order_plate_corners(
     )
     if trial.mass is None:
         evidence = with_weight_of_plates(evidence)
-    ordered, notes = correct_corner_order(evidence, walk.plates, wrench_of, trial.world.R_WL)
+    ordered, notes = correct_corner_order(evidence, walk.plates, compute_wrench, trial.world.R_WL)
     return replace(walk, plates=ordered), notes
 
 
@@ -241,7 +241,7 @@ def _ground_reaction(
 def determine_events(trial: Grounded) -> Grounded:
     """Determine foot strikes and foot offs from plates, movement and stored events."""
     points = trial.points.filter_for_steps(trial.rate_hz, trial.signals.cutoff_hz)
-    all_events, notes = _find_events(trial, trial.moved, points)
+    all_events, notes = _find_events(trial, trial.kinematic_events, points)
     return replace(trial, events=all_events, event_notes=notes).with_notes(*notes)
 
 
@@ -267,7 +267,7 @@ def solve_inverse_dynamics(trial: Grounded) -> Solved:
     """Solve for the joint torques; an unknown body mass is estimated from the strides first."""
     if trial.mass is None:
         masses = [
-            (o.path, trial.memory.of(f"mass {key}", partial(_body_masses, o)))
+            (o.path, trial.memory.get_or_compute(f"mass {key}", partial(_body_masses, o)))
             for o, key in requests_of_other_walks(trial)
         ]
         others = [found for _, found in masses if not isinstance(found, str)]
@@ -302,7 +302,10 @@ def _stance_masses(trial: Grounded) -> StanceMasses:
 
 
 def _body_masses(other: TrialRequest) -> StanceMasses | str:
-    """Return body masses from the stances of another walk, empty if it is not walking; the reason if the analysis fails."""
+    """Return the body masses computed from the stances of another walk of the session.
+
+    The result is empty if the activity is not walking, and a text with the reason if the walk cannot be analysed.
+    """
     try:
         grounded: Grounded = run_steps(other, STEPS, "events")
     except Exception as error:
@@ -372,7 +375,7 @@ def _estimate_trial(trial: Solved, shared: tuple[InformationForm, ...] = (), ban
         )
     cutoff_hz = min(settings.estimation.force_cutoff_hz, WIDEST_SHARE_OF_RATE * trial.rate_hz)
     widest = refilter_plates(trial.signals, cutoff_hz)
-    decisions = (trial.decided, trial.contacts, trial.activity, trial.moved)
+    decisions = (trial.decided, trial.contacts, trial.activity, trial.kinematic_events)
     reaction = _ground_reaction(trial, *decisions, widest, trial.reaction.full_bandwidth)
     magnitudes = load_magnitudes(settings.uncertainty.magnitudes)
     chosen, R_WL = settings.estimation, trial.world.R_WL
@@ -384,7 +387,7 @@ def _shared_parameters(trial: Solved) -> tuple[tuple[InformationForm, ...], tupl
     shared: list[InformationForm] = []
     notes: list[Diagnostic] = []
     for other, key in requests_of_other_walks(trial):
-        walk = trial.memory.of(key, partial(information_of_walk, other))
+        walk = trial.memory.get_or_compute(key, partial(information_of_walk, other))
         information = walk.information
         if walk.corners_L is not None and not are_same_plates(plate_corners_L(trial), walk.corners_L):
             information = "its plates are at other positions"
@@ -398,7 +401,10 @@ def _shared_parameters(trial: Solved) -> tuple[tuple[InformationForm, ...], tupl
 
 
 def information_of_walk(request: TrialRequest) -> WalkInformation:
-    """Return the information of a walk on inertias and plates, by its estimate; the reason if the analysis fails."""
+    """Analyse a walk and return the information that its estimate provides about inertias and plate errors.
+
+    If the analysis fails, the result contains the reason instead.
+    """
     try:
         solved: Solved = run_steps(request, STEPS, "inverse dynamics")
         information = _estimate_trial(solved).shared_parameters

@@ -92,7 +92,7 @@ def read_files(
     if not _holds_poses(walk):
         return _read_marker_files(walk, static, among, static_frames, forces)
     chosen = choose_poses_or_markers(read(walk, forces), poses, static)
-    if chosen.on_poses:
+    if chosen.uses_poses:
         return TrialFiles(chosen, chosen, "Segment poses already define joint centres and axes", "poses")
     files = _read_marker_files(walk, static, among, static_frames, forces)
     said = tuple(note for note in chosen.diagnostics if note not in files.walk.diagnostics)
@@ -199,7 +199,7 @@ def unify_spelling(files: TrialFiles) -> TrialFiles:
     walk, static = files.walk.motion.markers, files.static.motion.markers
     if walk is None or static is None or files.static is files.walk:
         return files
-    spelled = static.spelled_as(walk.labels)
+    spelled = static.with_spelling_of(walk.labels)
     return files if spelled is static else replace(files, static=files.static.with_markers(spelled))
 
 
@@ -257,7 +257,7 @@ def _is_same_file(walk: Path, static: Path) -> bool:
 
 
 def choose_poses_or_markers(recording: Recording, use: PoseUse, static: str | Path | None = None) -> Recording:
-    """Select poses (`Recording.on_poses`) or markers for the analysis of a recording, with findings about the choice.
+    """Select poses (`Recording.uses_poses`) or markers for the analysis of a recording, with findings about the choice.
 
     Raises InputFileError if requested poses cannot be used, or if markers are requested but missing.
     """
@@ -265,10 +265,10 @@ def choose_poses_or_markers(recording: Recording, use: PoseUse, static: str | Pa
     if poses is None:
         return recording
     notes: list[Diagnostic] = []
-    if recording.on_poses:
+    if recording.uses_poses:
         if use == "markers":
             raise InputFileError(
-                f"'{recording.path}' contains no markers; it contains {', '.join(recording.motion.held())}.",
+                f"'{recording.path}' contains no markers; it contains {', '.join(recording.motion.available_forms())}.",
                 'Set [poses] use = "auto".',
             )
     else:
@@ -280,7 +280,7 @@ def choose_poses_or_markers(recording: Recording, use: PoseUse, static: str | Pa
             system = require_known_system(recording.path, poses.labels)
             require_seen_segment(recording.path, poses, system)
             recording = recording.with_markers(virtual_points(poses, system))
-    if recording.on_poses and static is not None and str(static) != "none":
+    if recording.uses_poses and static is not None and str(static) != "none":
         text = "The given static trial is not used, because segment poses already define joint centres and axes."
         notes.append(Diagnostic("data-not-used", "info", text))
     return replace(recording, diagnostics=(*recording.diagnostics, *notes))
@@ -354,8 +354,8 @@ def find_quiet_recording(search: StaticSearch) -> tuple[Recording, str] | None:
 def with_calibrated_plates(recording: Recording, calibration: PlateCalibration) -> Recording:
     """Return a recording (laboratory axes) with corrected plates and a finding; PlateError if the calibration does not fit."""
     require_plates(recording)
-    note = calibration.finding(recording.plates)
-    return replace(recording, plates=calibration.applied(recording.plates), diagnostics=(*recording.diagnostics, note))
+    note, plates = calibration.correction_finding(recording.plates), calibration.correct_plates(recording.plates)
+    return replace(recording, plates=plates, diagnostics=(*recording.diagnostics, note))
 
 
 def with_plate_calibration(files: TrialFiles, calibration: PlateCalibration | None) -> TrialFiles:

@@ -24,7 +24,7 @@ _LAST = len(PERCENT) - 1
 
 @cache
 def default_definitions() -> tuple[ParameterDefinition, ...]:
-    """Return the parameters of the library's table."""
+    """Return the definitions of the parameters in the library's table."""
     return tuple(ParameterDefinition.model_validate(entry) for entry in load_table("study/parameters")["parameter"])
 
 

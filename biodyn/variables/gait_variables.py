@@ -64,7 +64,7 @@ class Variable:
 
 @cache
 def variables() -> Mapping[str, Variable]:
-    """Return all variables of the library by name."""
+    """Return the definitions of all variables of the library by name."""
     by_name: dict[str, Variable] = {}
     for kind in load_table("variables/variables")["kind"].values():
         for name, entry in kind["variable"].items():
@@ -86,7 +86,7 @@ def variables() -> Mapping[str, Variable]:
 
 
 def variable(name: str) -> Variable:
-    """Return the variable of this name, or a default definition if the library has none."""
+    """Return the definition of a variable by name, or a default definition if the library has none."""
     return variables().get(name) or Variable(name, name.replace("_", " "))
 
 

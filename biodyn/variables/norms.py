@@ -42,7 +42,7 @@ class NormCurve:
 
     @property
     def half_width(self) -> FloatArray | None:
-        """Half width (101,) of the drawn band; None for a line."""
+        """Return the half width (101,) of the drawn band; None if only the mean is drawn."""
         return None if self.sd is None else self.reach * self.sd
 
 
@@ -59,7 +59,7 @@ class NormScalar:
 
     @property
     def range95(self) -> tuple[float, float]:
-        """Range that contains 95 % of the people, for a normal distribution."""
+        """Return the range that contains 95 % of the people, for a normal distribution."""
         return self.mean - 1.96 * self.sd, self.mean + 1.96 * self.sd
 
 
@@ -87,8 +87,8 @@ class Norms:
     deviation_index: GaitDeviationIndex | None = None
 
     @property
-    def words(self) -> str:
-        """Description of group and speed."""
+    def description(self) -> str:
+        """Return a description of group and speed."""
         return f"{self.group}, {self.speed}" if self.speed else self.group
 
 
@@ -105,22 +105,22 @@ class NormSet:
 
     @property
     def name(self) -> str:
-        """Name of the set."""
+        """Return the name of the set."""
         return str(self.table["name"])
 
     @property
     def group(self) -> str:
-        """Description of the people."""
+        """Return a description of the people."""
         return str(self.table["group"])
 
     @property
-    def measure(self) -> str:
-        """Measure of speed: dimensionless, heights_per_s or m_s."""
+    def speed_measure(self) -> str:
+        """Return the measure of speed: dimensionless, heights_per_s or m_s."""
         return str(self.table["speed"]["measure"])
 
     @property
     def speed_range(self) -> tuple[float, float]:
-        """Slowest and fastest walk of these norms, in their measure of speed."""
+        """Return the slowest and the fastest speed of these norms, in their measure of speed."""
         within_sd = 2.0  # range of the slowest and fastest group in standard deviations of their speed
         speed = self.table["speed"]
         if "range" in speed:
@@ -130,19 +130,19 @@ class NormSet:
 
     @property
     def usual_speed(self) -> float:
-        """Self-selected speed, or the reference speed of the model."""
+        """Return the self-selected speed of the people; for a model, its reference speed."""
         speed = self.table["speed"]
         if "reference" in speed:
             return float(speed["reference"])
         row = next((i for i, name in enumerate(speed["names"]) if name in ("free", "self-selected")), 0)
         return float(speed["mean"][row])
 
-    def at(self, speed: float, age_years: float | None = None) -> Norms:
+    def norms_at_speed(self, speed: float, age_years: float | None = None) -> Norms:
         """Return the norms at a speed (in their measure), from the nearest group or the model."""
         row, words = self._nearest_group(speed)
-        curves = self._curves(row, speed)
+        curves = self._norm_curves(row, speed)
         scalars = {
-            name: self._scalar(name, entry, row, speed, age_years)
+            name: self._norm_scalar(name, entry, row, speed, age_years)
             for name, entry in self.table.get("scalar", {}).items()
         }
         t = self.table
@@ -151,7 +151,7 @@ class NormSet:
 
     def _nearest_group(self, speed: float) -> tuple[int | None, str]:
         """Return the row of the group nearest to a speed (None for a model), and a description of the speed."""
-        known, unit = self.table["speed"], SPEED_WORDS[self.measure]
+        known, unit = self.table["speed"], SPEED_WORDS[self.speed_measure]
         if "reference" in known:
             return None, f"at {speed:.2f} {unit}"
         row = int(np.argmin(np.abs(np.asarray(known["mean"], dtype=np.float64) - speed)))
@@ -160,9 +160,11 @@ class NormSet:
     def _speed_offset(self, speed: float) -> float:
         return speed - float(self.table["speed"]["reference"])
 
-    def _curves(self, row: int | None, speed: float) -> dict[str, NormCurve]:
-        """Return the curves, interpolated between published instants by monotone cubics without new extrema (Fritsch & Carlson
-        1980)."""
+    def _norm_curves(self, row: int | None, speed: float) -> dict[str, NormCurve]:
+        """Return the curves at a speed by variable.
+
+        Between published instants they are interpolated by monotone cubics, without new extrema (Fritsch & Carlson 1980).
+        """
         entries: Mapping[str, Mapping[str, Any]] = self.table.get("curve", {})
         if not entries:
             return {}
@@ -188,7 +190,7 @@ class NormSet:
     def _sd_factor(self, entry: Mapping[str, Any], row: int | None, speed: float) -> float:
         return math.exp(entry.get("sd_growth", 0.0) * self._speed_offset(speed)) if row is None else 1.0
 
-    def _scalar(
+    def _norm_scalar(
         self, name: str, entry: Mapping[str, Any], row: int | None, speed: float, age_years: float | None
     ) -> NormScalar:
         decade = 10.0
@@ -204,7 +206,7 @@ class NormSet:
 
 
 def load_norm_set(name: str) -> NormSet:
-    """Return norms of the library by name, or of a user's TOML file by path. Raises ModelError or TableError."""
+    """Return norms of the library by name, or of a user's TOML file by path; raises ModelError or TableError."""
     return NormSet(load_entry("norms", name), name) if is_path(name) else _load_norms(name)
 
 
@@ -214,9 +216,9 @@ def _load_norms(name: str) -> NormSet:
 
 
 def load_norms(name: str) -> Norms:
-    """Return norms at self-selected speed."""
+    """Return the norms of a set (name or path) at its self-selected speed."""
     norm_set = load_norm_set(name)
-    return norm_set.at(norm_set.usual_speed)
+    return norm_set.norms_at_speed(norm_set.usual_speed)
 
 
 def default_norm_names() -> Sequence[str]:
@@ -252,19 +254,19 @@ class NormCovariates:
 
     @property
     def leg_m(self) -> float:
-        """Leg length, m; if not measured, 0.530 of the height (Winter 2009, after Drillis & Contini 1966)."""
+        """Return the leg length, m; if not measured, 0.530 of the height (Winter 2009, after Drillis & Contini 1966)."""
         share = load_table("variables/variables")["norms"]["leg_share_of_height"]
         return self.leg_length_m if self.leg_length_m else share * self.height_m
 
-    def speed(self, measure: str) -> float:
+    def speed_in_measure(self, measure: str) -> float:
         """Return the speed in a measure of norms; dimensionless speed is v / sqrt(g l) (Hof 1996, Gait Posture 4:222-223)."""
         if measure == "dimensionless":
             return self.speed_m_s / math.sqrt(STANDARD_GRAVITY_M_S2 * self.leg_m)
         return self.speed_m_s / self.height_m if measure == "heights_per_s" else self.speed_m_s
 
     @property
-    def stage(self) -> Literal["adult", "child", ""]:
-        """ "adult" or "child" from the age, else from the height if it is conclusive, otherwise ""."""
+    def age_stage(self) -> Literal["adult", "child", ""]:
+        """Return "adult" or "child" from the age, else from the height; "" if neither determines it."""
         if self.age_years is not None:
             return "adult" if self.age_years >= _ADULT_YEARS else "child"
         limits = load_table("variables/variables")["norms"]
@@ -274,7 +276,7 @@ class NormCovariates:
 
     @property
     def age_text(self) -> str:
-        """Text with the age, or the assumption about it."""
+        """Return a text with the age, or with the assumption about an unknown age."""
         if self.age_years is not None:
             return f"{self.age_years:.0f} years old"
         if not math.isfinite(self.height_m):
@@ -284,7 +286,7 @@ class NormCovariates:
             "child": "is assumed to be a child's",
             "": "may be an adult's or a child's",
         }
-        return f"age is unknown; a body height of {self.height_m:.2f} m {taken[self.stage]}"
+        return f"age is unknown; a body height of {self.height_m:.2f} m {taken[self.age_stage]}"
 
     def is_in_age_range(self, norms: NormSet) -> bool:
         """Return whether the age, or the stage from the height, is in the age range of norms (end excluded), if they have one."""
@@ -294,7 +296,8 @@ class NormCovariates:
         low, high = serves
         if self.age_years is not None:
             return bool(low <= self.age_years < high)
-        return bool(high > _ADULT_YEARS if self.stage == "adult" else self.stage == "child" and low < _ADULT_YEARS)
+        stage = self.age_stage
+        return bool(high > _ADULT_YEARS if stage == "adult" else stage == "child" and low < _ADULT_YEARS)
 
 
 @dataclass(frozen=True)
@@ -306,7 +309,7 @@ class NormChoice:
 
     @property
     def norms(self) -> tuple[Norms, ...]:
-        """The displayed norms."""
+        """Return the norms that are displayed."""
         return tuple(norms for *_, norms in self.chosen)
 
 
@@ -324,7 +327,7 @@ def choose_norms(setting: str, covariates: NormCovariates) -> NormChoice:
         )
     if not math.isfinite(covariates.speed_m_s):
         return NormChoice((), ("No norms are shown, because the walking speed is unknown without a gait cycle.",))
-    if setting == AUTO and not covariates.stage:
+    if setting == AUTO and not covariates.age_stage:
         reason = (
             f"No norms are shown: {covariates.age_text}. Specify the age with --age, or as age_years in subject.toml."
         )
@@ -337,10 +340,10 @@ def choose_norms(setting: str, covariates: NormCovariates) -> NormChoice:
         if why_not:
             reasons.append(why_not)
             continue
-        speed = covariates.speed(norm_set.measure)
-        norms = norm_set.at(speed, covariates.age_years)
+        speed = covariates.speed_in_measure(norm_set.speed_measure)
+        norms = norm_set.norms_at_speed(speed, covariates.age_years)
         chosen.append((norm_set, speed, norms))
-        reasons.append(f"Shown: {norms.words}; this walk: {speed:.2f} {SPEED_WORDS[norm_set.measure]}.")
+        reasons.append(f"Shown: {norms.description}; this walk: {speed:.2f} {SPEED_WORDS[norm_set.speed_measure]}.")
     shown = [reason for reason in reasons if reason.startswith("Shown")]
     if not chosen:
         shown = ["No norms are shown.", *reasons]
@@ -362,7 +365,7 @@ def _exclusion_reason(norms: NormSet, covariates: NormCovariates, by_age: bool) 
     if by_age and not covariates.is_in_age_range(norms):
         return f"{people} are for another age."
     low, high = norms.speed_range
-    speed, unit = covariates.speed(norms.measure), SPEED_WORDS[norms.measure]
+    speed, unit = covariates.speed_in_measure(norms.speed_measure), SPEED_WORDS[norms.speed_measure]
     if not math.isfinite(speed):  # body size is unknown for some OpenSim models
         return f"{people} are chosen by speed relative to body size, which is unknown."
     if not low <= speed <= high:
@@ -380,15 +383,15 @@ def score_reference(setting: str, covariates: NormCovariates | None) -> tuple[No
     """
     automatic = setting in (AUTO, NONE)
     norm_set = load_norm_set(load_table("variables/variables")["norms"]["scores"] if automatic else setting)
-    other = covariates is not None and bool(covariates.stage) and not covariates.is_in_age_range(norm_set)
+    other = covariates is not None and bool(covariates.age_stage) and not covariates.is_in_age_range(norm_set)
     if automatic:
-        norms = norm_set.at(norm_set.usual_speed)
+        norms = norm_set.norms_at_speed(norm_set.usual_speed)
         remark = "; no published norms of adults have all nine variables on comparable axes"
-        return norms, norms.words + (remark if other else ""), other
-    speed = norm_set.usual_speed if covariates is None else covariates.speed(norm_set.measure)
+        return norms, norms.description + (remark if other else ""), other
+    speed = norm_set.usual_speed if covariates is None else covariates.speed_in_measure(norm_set.speed_measure)
     low, high = norm_set.speed_range
-    norms = norm_set.at(min(max(speed if math.isfinite(speed) else norm_set.usual_speed, low), high))
-    return norms, norms.words, other
+    norms = norm_set.norms_at_speed(min(max(speed if math.isfinite(speed) else norm_set.usual_speed, low), high))
+    return norms, norms.description, other
 
 
 #: Key of the norms in a record.
@@ -401,7 +404,7 @@ def norms_record(setting: str, covariates: NormCovariates) -> dict[str, Any]:
     return {
         "setting": setting,
         "speed": {
-            measure: _finite_or_none(covariates.speed(measure)) for measure in ("m_s", "dimensionless", "heights_per_s")
+            m: _finite_or_none(covariates.speed_in_measure(m)) for m in ("m_s", "dimensionless", "heights_per_s")
         },
         "leg_length_m": _finite_or_none(covariates.leg_m),
         "shown": _choice_entry(choice),
@@ -461,7 +464,7 @@ def reasons_from_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[st
 
 def _norms_from_entry(entry: Mapping[str, Any], age_years: float | None) -> Norms:
     if "curves" not in entry:
-        return load_norm_set(entry["name"]).at(entry["at_speed"], age_years)
+        return load_norm_set(entry["name"]).norms_at_speed(entry["at_speed"], age_years)
     curves = {
         name: NormCurve(
             _as_array(item["mean"]), None if item["sd"] is None else _as_array(item["sd"]), item["unit"], item["reach"]

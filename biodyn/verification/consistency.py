@@ -87,7 +87,7 @@ class ConsistencyCheck:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values without the error of each frame."""
+        """Return the attributes as plain values, without the errors of single frames."""
         return {
             "code": self.code,
             "title": self.texts["title"],
@@ -115,7 +115,7 @@ class Consistency:
         return all(check.holds is True for check in self.checks)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values, the entry "proof" of `run.json`."""
+        """Return the checks as plain values: the entry "proof" of `run.json`."""
         return {"holds": self.holds, "identities": [check.as_dict() for check in self.checks]}
 
 
@@ -250,7 +250,8 @@ def _equation_errors(actuated: ActuatedMotion, rows: IntArray) -> dict[str, _Dif
 def _whole_body_error(
     motion: SegmentMotion, pieces: Sequence[FloatArray], demand: FloatArray, tau: FloatArray
 ) -> _Difference:
-    """Return the residual against the sum `demand` of all segment wrenches (n, B, 6) in `pieces`."""
+    """Return the difference between the residual and the sum of the required segment wrenches `demand` (n, B, 6), and its
+    scale: the sum of the magnitudes of `pieces`."""
     p_root, R_root = motion.p_WB[:, 0], motion.R_WB[:, 0]
     size = sum(np.abs(shift_wrench(p_root[:, None], piece)).sum(axis=1) for piece in pieces)
     recorded = np.concatenate([rotate_vectors(R_root, tau[:, :3]), rotate_vectors(R_root, tau[:, 3:6])], axis=1)

@@ -55,7 +55,7 @@ class Deviation:
     position_m: FloatArray
     orientation_rad: FloatArray
 
-    def within(self, angle_rad: float, position_m: float) -> BoolArray:
+    def is_within_limits(self, angle_rad: float, position_m: float) -> BoolArray:
         """Return (W, L + 1) whether the replay has stayed within these limits since its start."""
         now = (
             (self.joint_rad <= angle_rad) & (self.orientation_rad <= angle_rad) & (self.position_m <= position_m)
@@ -119,7 +119,7 @@ def replay_open_loop(
     angle_rad: float,
     position_m: float,
 ) -> OpenLoopReplay:
-    """Replay windows that start throughout the trial, all at once."""
+    """Replay windows that start at regular intervals of the trial, all windows at once."""
     length = round(max(windows_s) * actuated.rate_hz)
     every = max(round(start_every_s * actuated.rate_hz), 1)
     deviations = []
@@ -133,7 +133,7 @@ def replay_open_loop(
         for ground in ("measured", "all")
         if (row := _drift_row(whole, torques, window_s, ground, actuated.rate_hz, angle_rad, position_m)) is not None
     )
-    within = whole.within(angle_rad, position_m)
+    within = whole.is_within_limits(angle_rad, position_m)
     return OpenLoopReplay(
         torques,
         whole,
@@ -145,7 +145,7 @@ def replay_open_loop(
 
 
 def compute_deviation(actuated: ActuatedMotion, stretch: ReplayInput, windows: ReplayedWindows) -> Deviation:
-    """Compare replayed windows with the recorded motion."""
+    """Return the deviation of replayed windows from the recorded motion."""
     first, last = stretch.frames
     mb = actuated.mechanics
     W, L = windows.q.shape[:2]
@@ -196,8 +196,8 @@ def replay_with_feedback(
     The feedback is tau_f = M(q) (w^2 e + 2 w edot), e = recorded - replayed, w = 2 pi bandwidth: a critically damped spring
     for every coordinate. At the base it adds to the residual. Without `base` only the joints have feedback, with
     M_eff = M_jj - M_jb M_bb^-1 M_bj, the joint inertia of a freely floating body. The motion of the whole body then depends
-    only on the given external wrenches: it slowly tips over, the feet leave the position of the recorded ground force, and the
-    torques grow.
+    only on the given external wrenches: the body slowly falls over, the feet move away from the position of the recorded
+    ground force, and the torques grow.
     """
     results = []
     for stretch in replay_inputs(actuated, "recorded"):
@@ -336,7 +336,7 @@ def _drift_row(
         orientation_median_deg=float(np.degrees(orientation[0])),
         orientation_worst_deg=float(np.degrees(orientation[1])),
         coordinate=_most_drifted_coordinate(deviation, rows, end),
-        within=float(deviation.within(angle_rad, position_m)[rows, end].mean()),
+        within=float(deviation.is_within_limits(angle_rad, position_m)[rows, end].mean()),
     )
 
 

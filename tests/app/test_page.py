@@ -231,7 +231,7 @@ def test_no_file_outside_of_the_folder_is_served(page: _Page, path: str) -> None
 
 def test_links_do_not_lead_out_of_the_folder(page: _Page, tmp_path: Path) -> None:
     (tmp_path / "secret.html").write_text("private")
-    out = page.app.folder.out
+    out = page.app.folder.results_folder
     out.mkdir(parents=True)
     (out / "report.html").symlink_to(tmp_path / "secret.html")
     assert page.client.get(f"/{_TOKEN}/result/report.html").status_code == 404

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from biodyn.io import read
 from biodyn.recording import Recording
 from biodyn.trial.run import analyse_trial
@@ -20,6 +22,7 @@ def with_exchanged_wrist(path: Path) -> Recording:
     return recording.with_markers(replace(recording.markers, labels=labels))
 
 
+@pytest.mark.slow
 def test_the_markers_of_a_forearm_at_its_limit_are_named() -> None:
     walk, static = (with_exchanged_wrist(SAMPLE / f"{name}.c3d") for name in ("walk01", "static"))
     files = TrialFiles(walk, static, "named by the user")

@@ -26,6 +26,7 @@ def short(laboratory: Laboratory, folder: Path, **signals: Any) -> tuple[TrialAn
     return analysis, next(check for check in analysis.verdict.checks if check.code == "solved")
 
 
+@pytest.mark.slow
 def test_a_hint_for_frames_too_near_to_the_ends_keeps_the_estimate(laboratory: Laboratory, tmp_path: Path) -> None:
     analysis, check = short(laboratory, tmp_path / "first")
     assert check.status == "fail"

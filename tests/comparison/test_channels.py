@@ -101,8 +101,8 @@ def test_a_motion_of_points_is_that_of_the_segment(walk_result):
     """Moving to other points and back changes nothing; a point at rest on a turning segment is accelerated towards the axis."""
     motion = moving_body_from_arrays(result_arrays(walk_result.analysis)).motion
     offset = np.full((motion.p.shape[1], 3), 0.1)
-    again = motion.moved(offset).moved(-offset)
+    again = motion.offset_origins(offset).offset_origins(-offset)
     np.testing.assert_allclose(again.a, motion.a, atol=1e-9)
     spin = np.array([[[0.0, 0.0, 2.0]]])
     still = SegmentMotion(np.eye(3)[None, None], np.zeros((1, 1, 3)), spin, np.zeros((1, 1, 3)), np.zeros((1, 1, 3)))
-    np.testing.assert_allclose(still.moved(np.array([[0.5, 0.0, 0.0]])).a, [[[-2.0, 0.0, 0.0]]])
+    np.testing.assert_allclose(still.offset_origins(np.array([[0.5, 0.0, 0.0]])).a, [[[-2.0, 0.0, 0.0]]])

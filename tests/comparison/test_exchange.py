@@ -8,7 +8,8 @@ import pytest
 from support.planted_causes import NAMES, planted
 
 from biodyn.comparison.differences import UNEXPLAINED, find_differences, match_analyses, overall_shares
-from biodyn.comparison.exchange import (
+from biodyn.comparison.moment_convention import curve_causes
+from biodyn.comparison.part_exchange import (
     AXES,
     CENTRES,
     FIT,
@@ -18,7 +19,6 @@ from biodyn.comparison.exchange import (
     projected_shares,
     shapley_parts,
 )
-from biodyn.comparison.moment_convention import curve_causes
 from biodyn.comparison.segments import joint_angles, joint_moments, moving_body_from_arrays
 from biodyn.errors import ResultError
 from biodyn.output.store.result_writer import result_arrays
@@ -73,7 +73,7 @@ def test_a_planted_cause_is_named_and_everything_adds_up(analysis, body, kind):
     other = moving_body_from_arrays(result_arrays(planted(analysis, kind, np.random.default_rng(5))))
     exchange = match_analyses(body, other)
     everything = frozenset((CENTRES, AXES, SMOOTHING, FIT))
-    np.testing.assert_allclose(exchange.motion(everything).p, exchange.b.motion.p, atol=1e-8)
+    np.testing.assert_allclose(exchange.motion_with(everything).p, exchange.b.motion.p, atol=1e-8)
     found = find_differences(exchange)
     for one in found:
         assert not one.shares or abs(one.shares[UNEXPLAINED]) < 1e-6
@@ -85,7 +85,7 @@ def test_an_analysis_does_not_differ_from_itself_also_in_another_world(body):
     Q = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
     turned = replace(
         body,
-        motion=body.motion.turned(Q),
+        motion=body.motion.rotate_world(Q),
         wrench=np.concatenate([body.wrench[..., :3] @ Q.T, body.wrench[..., 3:] @ Q.T], axis=-1),
         R_WL=Q @ body.R_WL,
     )
@@ -109,7 +109,7 @@ def test_the_filter_between_two_signals_is_found():
     assert found is not None
     assert found.explained > 0.8
     assert found.low_hz == pytest.approx(5.0, rel=0.15)
-    made = found.applied(high, 100.0)[40:-40]
+    made = found.filter_signal(high, 100.0)[40:-40]
     assert np.std(made - low[40:-40]) < 0.5 * np.std(high[40:-40] - low[40:-40])
     assert estimate_filter(low, high, np.ones(400, dtype=bool), 100.0) is None
     assert filter_from_cutoffs(0.0, 0.0) is None
@@ -118,7 +118,7 @@ def test_the_filter_between_two_signals_is_found():
 
 
 def test_results_of_other_frames_and_of_older_versions_are_refused(analysis, body):
-    short = body.only(body.names, np.arange(len(body.time_s)) < 50)
+    short = body.select(body.names, np.arange(len(body.time_s)) < 50)
     with pytest.raises(ResultError, match="different frames"):
         match_analyses(body, short)
     arrays = {name: value for name, value in result_arrays(analysis).items() if not name.startswith("segment_")}

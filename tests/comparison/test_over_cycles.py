@@ -21,7 +21,7 @@ from biodyn.comparison.differences import (
     overall_shares,
     spans_differ,
 )
-from biodyn.comparison.exchange import EVENTS, INERTIAS
+from biodyn.comparison.part_exchange import EVENTS, INERTIAS
 from biodyn.comparison.segments import moving_body_from_arrays
 from biodyn.output.store.result_writer import result_arrays
 from biodyn.trial.result import TrialResult
@@ -88,10 +88,10 @@ def test_facts_say_which_strikes_differ() -> None:
     first = [CycleSpan("r", 0.5, 1.5), CycleSpan("l", 1.0, 2.0)]
     other = [CycleSpan("r", 0.51, 1.53), CycleSpan("l", 1.0, 2.0), CycleSpan("l", 2.0, 3.0)]
     right, left = event_facts(first, other)
-    assert right.text == "right foot strikes of whole cycles: +20 ms in the mean of 2, 30 ms at most"
-    assert left.text == "left foot strikes of whole cycles: 1 only in the second"
+    assert right.text == "right foot strikes of whole cycles: +20 ms on average over 2 strikes, 30 ms at most"
+    assert left.text == "left foot strikes of whole cycles: 1 only in the second analysis"
     (near,) = event_facts([CycleSpan("r", 0.5, 1.5)], [CycleSpan("r", 0.5, 1.5006)])
-    assert near.text == "right foot strikes of whole cycles: +0.3 ms in the mean of 2, 0.6 ms at most"
+    assert near.text == "right foot strikes of whole cycles: +0.3 ms on average over 2 strikes, 0.6 ms at most"
 
 
 def _named(analysis: TrialAnalysis, changed: TrialAnalysis) -> dict[str, float]:

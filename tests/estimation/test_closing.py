@@ -143,6 +143,7 @@ def test_each_stretch_takes_what_its_own_markers_hide(inputs: TrialInputs) -> No
     assert np.sqrt(np.nanmean(moved_m**2)) < 0.6 * 1.2e-3 * np.sqrt(3.0)
 
 
+@pytest.mark.slow
 def test_windows_that_take_different_shares_do_not_jump(inputs: TrialInputs, monkeypatch: pytest.MonkeyPatch) -> None:
     """80 N too much behind the seam, which only one of two windows sees for long."""
     frames = np.arange(len(inputs.fit.solved))

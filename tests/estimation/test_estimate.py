@@ -312,10 +312,10 @@ def test_the_banded_system_is_the_dense_one(frames: int, m: int) -> None:
     several = rng.normal(size=(frames, n, 3))
     several[:2, :, 0] = several[:4, :, 2] = 0.0  # columns may begin later, in no order
     factor, L = CholeskyFactor(normal), np.linalg.cholesky(dense)
-    for found, matrix in ((factor.solve(several), dense), (factor.forward(several.copy()), L)):
+    for found, matrix in ((factor.solve(several), dense), (factor.solve_forward(several.copy()), L)):
         np.testing.assert_allclose(found.reshape(-1, 3), np.linalg.solve(matrix, several.reshape(-1, 3)), atol=1e-10)
     assert factor.solve(several[..., :0]).shape == (frames, n, 0)
-    back = factor.backward(several[..., 0])
+    back = factor.solve_backward(several[..., 0])
     np.testing.assert_allclose(back.ravel(), np.linalg.solve(L.T, several[..., 0].ravel()), atol=1e-10)
 
 
@@ -416,6 +416,7 @@ def test_strikes_share_a_course_only_where_there_are_some(walk: TrialAnalysis, m
     assert asked[0].shape == (FRAMES - 2, len(problem.torque_rows))
 
 
+@pytest.mark.slow
 def test_no_strike_lies_on_a_border(walk: TrialAnalysis) -> None:
     """Strikes midway between two hundredths, a rounding error earlier and later: the torques are the same."""
     inputs = walk.propagation
@@ -435,6 +436,7 @@ def test_no_strike_lies_on_a_border(walk: TrialAnalysis) -> None:
     assert np.nanmax(np.abs(found[1] - found[0])) < 1e-6 * walk.model.mass_kg
 
 
+@pytest.mark.slow
 def test_windows_of_a_long_trial_give_what_the_whole_gives(
     walk: TrialAnalysis, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -187,6 +187,7 @@ def test_what_every_plate_reads_alike_is_a_wrong_body_mass(walk: TrialAnalysis) 
     assert "estimate-plate-gain" not in codes
 
 
+@pytest.mark.slow
 def test_a_force_that_no_plate_measured_does_not_make_the_body_lighter(walk: TrialAnalysis) -> None:
     """A handrail that bears a fifth of the weight now and then: no scale of body and plates together explains it.
 

@@ -95,7 +95,7 @@ def _poses() -> SegmentPoses:
 def test_poses_are_read_by_their_names(tmp_path: Path, suffix: str, matrix: bool) -> None:
     path = write_poses(tmp_path / f"poses{suffix}", _poses(), matrix)
     found = read(path)
-    assert found.on_poses
+    assert found.uses_poses
     np.testing.assert_allclose(found.poses.rotations, _poses().rotations, atol=1e-10)
     np.testing.assert_allclose(found.poses.origins, _poses().origins, atol=1e-10)
     assert read_facts(path).segments == set(SEGMENTS)

@@ -87,6 +87,7 @@ def test_centre_of_pressure_is_where_the_c3d_library_has_it(kistler, tmp_path):
         assert np.abs(1e3 * read - theirs).max() > 5.0
 
 
+@pytest.mark.slow
 def test_torques_on_a_corrected_plate_are_those_on_a_rigid_one(rigid, kistler, tmp_path):
     wanted = analysed(tmp_path / "rigid", rigid)
     found = analysed(tmp_path / "kistler", kistler)

@@ -78,6 +78,7 @@ def test_an_object_of_a_class_beside_other_variables_is_nothing() -> None:
     np.testing.assert_array_equal(found["numbers"], np.eye(2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compressed", [False, True])
 def test_no_damage_ends_otherwise_than_in_a_sentence(compressed: bool) -> None:
     whole = written(VARIABLES, compressed)

@@ -54,8 +54,8 @@ def test_points_stand_for_the_poses_of_the_body(tmp_path: Path) -> None:
     write_c3d(path, content())
     recording = read(path)
     markers, poses = recording.markers, recording.poses
-    assert recording.on_poses
-    assert recording.motion.held() == ("segment poses",)
+    assert recording.uses_poses
+    assert recording.motion.available_forms() == ("segment poses",)
     assert {label.rpartition(".")[0] for label in markers.labels} == set(LABELS) - {"worldbody_4X4"}
     four = markers.positions[:, [markers.index(f"pelvis_4X4.{k}") for k in (1, 2, 3, 4)]]
     np.testing.assert_allclose(four.mean(axis=1), poses.pose("pelvis_4X4")[1], atol=1e-12)
@@ -77,7 +77,7 @@ def test_points_and_samples_beside_poses_are_read_too(tmp_path: Path) -> None:
     )
     write_c3d(path, made)
     recording = read(path)
-    assert not recording.on_poses
+    assert not recording.uses_poses
     np.testing.assert_allclose(recording.markers.positions, 1e-3 * positions, atol=1e-6)
     np.testing.assert_allclose(recording.poses.rotations, matrices()[..., :3, :3], atol=1e-6)
 

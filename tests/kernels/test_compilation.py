@@ -64,6 +64,7 @@ def test_after_warming_up_a_trial_compiles_nothing() -> None:
     assert run(CALLED) == ["[]", "[]"]
 
 
+@pytest.mark.slow
 def test_loading_kernels_does_not_load_what_compiling_needs() -> None:
     compile_kernels()
     assert run(LOADED) == ["[]"]
@@ -81,6 +82,7 @@ print(body_poses(mb, q)[1].shape, sum(kinematics.fill_link_poses.stats.cache_hit
 posix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="this system has no owners of folders")
 
 
+@pytest.mark.slow
 def test_a_kernel_is_kept_where_the_variable_says_and_loaded_again(tmp_path: Path) -> None:
     assert run(POSES, BIODYN_CACHE_DIR=str(tmp_path)) == ["(1, 2, 3) 0"]
     assert run(POSES, BIODYN_CACHE_DIR=str(tmp_path)) == ["(1, 2, 3) 1"]

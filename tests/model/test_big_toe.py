@@ -80,6 +80,7 @@ def test_real_markers_on_the_second_ray_are_left_alone(name: str) -> None:
     assert assign_big_toe_markers(mapping, markers) == (mapping, ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subject", slow_but(("subject18", "subject19"), ("subject18",)))
 def test_published_people_of_rajagopals_set_stand_on_their_feet(subject: str) -> None:
     """Their centres of pressure lay 3 to 4 cm beside the middle of the foot, and a plate was said to stand 4.1 cm elsewhere."""

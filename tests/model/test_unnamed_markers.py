@@ -18,6 +18,7 @@ from biodyn.trial.run import analyse_trial
 FAST = {"uncertainty": {"compute": False}}
 
 
+@pytest.mark.slow
 def test_no_unnamed_marker_gets_a_wrong_name() -> None:
     slots = marker_slots("plug_in_gait_lower")
     place = dict(zip(slots.labels, slots.places, strict=True))
@@ -52,6 +53,7 @@ def relabelled(trial, pattern: str, only: str = ""):
     return replace(trial, labels=tuple(labels))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", [pytest.param("M{:02d}", marks=pytest.mark.slow), "*{}"])
 def test_a_trial_without_names_gives_the_torques_of_the_named_one(laboratory, walk_result, tmp_path, pattern) -> None:
     trials = {file: relabelled(trial, pattern) for file, trial in laboratory.trials.items()}

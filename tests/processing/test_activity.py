@@ -62,6 +62,7 @@ def test_a_simulated_motion_obeys_physics(name: str) -> None:
     assert flight.any() == (name in ("running", "jump"))
 
 
+@pytest.mark.slow
 def test_who_stands_all_the_time_is_told_to_run_a_walk(laboratory: Laboratory) -> None:
     # laboratory software stores strikes in static trials too, of which no foot off follows
     stored = tuple(GaitEvent(time_s, side, "foot_strike", "file") for side in SIDES for time_s in (0.3, 1.0))
@@ -142,6 +143,7 @@ def test_steps_of_a_turn_are_measured_along_the_turn(analysed: Analysed) -> None
     assert table["toe_out_deg"].abs().max() < 8.0
 
 
+@pytest.mark.slow
 def test_steps_backwards_have_the_width_and_the_toes_of_steps_ahead(analysed: Analysed) -> None:
     table = spatiotemporal_table(analysed("backwards"))
     np.testing.assert_allclose(table["step_width_m"], 0.18, atol=0.02)
@@ -207,6 +209,7 @@ def test_a_crutch_is_named_and_given_to_no_foot(analysed: Analysed) -> None:
     assert "carries part of the body" in found.method.reason
 
 
+@pytest.mark.slow
 def test_loads_that_no_foot_made_are_looked_for_once(laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Contacts, the forces of the estimate and whether one can be made all ask for them."""
     asked = []

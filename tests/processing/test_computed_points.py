@@ -46,6 +46,7 @@ def without(laboratory: Laboratory) -> FloatArray:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "code"),
     [
@@ -71,6 +72,7 @@ def test_hip_centres_among_the_points_are_no_skin_markers(
     assert all(name in told for name in names)
 
 
+@pytest.mark.slow
 def test_a_hip_centre_that_only_the_walk_stores_is_told_by_its_place(
     laboratory: Laboratory, without: FloatArray, tmp_path: Path
 ) -> None:
@@ -96,6 +98,7 @@ def test_markers_stay_markers(label: str) -> None:
     assert classify_points([label], np.ones((3, 1, 3)), {}, ()).kinds == ("marker",)
 
 
+@pytest.mark.slow
 def test_stored_hip_centres_serve_as_centres_where_the_settings_ask(laboratory: Laboratory, tmp_path: Path) -> None:
     """They lie where the fixture put them: 45 mm behind, 75 below and 85 beside the middle of the ASIS."""
     names = ("RHJC", "LHJC")

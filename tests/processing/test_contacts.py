@@ -47,7 +47,7 @@ def test_one_foot_on_each_plate():
     assert 0.8 < left.evidence["peak_bw"] < 1.1
     # The wrench of a foot is the truth wherever it is said to be measured: also in the filter's skirts.
     for side in "rl":
-        known = reaction.balanced(side)
+        known = reaction.balanced_frames(side)
         assert known.any()
         # What is left is the ringing of the filtered floor steps: below 1 % of the weight, at arms below 3 m.
         error = np.abs(reaction.wrench[side][known] - scene.truth[side][known])
@@ -89,7 +89,7 @@ def test_a_swing_is_known_up_to_a_strike_that_no_plate_sees():
     # Its error is told: strikes differ, and the strike's time is not known better.
     sd = np.sqrt(np.sum(reaction.expected_sd["r"][:, near, 4] ** 2, axis=0))
     assert np.mean(np.abs(found - true) <= 2.0 * sd + 1.0) > 0.9
-    assert not (reaction.balanced("r") & near).any()
+    assert not (reaction.balanced_frames("r") & near).any()
 
 
 def test_no_wrench_is_lost_or_doubled_where_everything_is_assigned():
@@ -370,7 +370,7 @@ def test_wherever_plates_and_feet_lie_what_counts_as_measured_is_the_truth(seed)
     scene = walk(steps, plates, 6 * step_s + 0.3, noise_n=0.5)
     _, reaction = decide(scene)
     for side in "rl":
-        known = reaction.balanced(side)
+        known = reaction.balanced_frames(side)
         error = np.abs(reaction.wrench[side] - scene.truth[side])[known, 3:]
         # 3 % of weight: the ringing of unmeasured neighbours; a wrong decision costs 20 % and more.
         assert error.max(initial=0.0) < 0.03 * WEIGHT_N

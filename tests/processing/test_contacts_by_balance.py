@@ -206,6 +206,7 @@ def test_a_study_sets_contacts_of_single_trials(tmp_path):
 # -- real recordings ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.parametrize(
     ("walk_file", "decisions", "missing_n"),

@@ -137,6 +137,7 @@ def spoilt(trial, kind, seed):
     return replace(trial, plates=plates, components=tuple(components))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", slow_but(["constant", "drift", "noise", "moments"], quick=["drift"]))
 def test_bad_plates_give_the_true_contacts(laboratory, tmp_path, kind):
     files = laboratory.copy(tmp_path, walk=spoilt(laboratory.trials["walk"], kind, 3))

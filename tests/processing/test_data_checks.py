@@ -13,11 +13,11 @@ from biodyn.checks.body import report_mass_mismatch, walking_mass_kg
 from biodyn.checks.estimators import swapped_sides as side_checks
 from biodyn.checks.estimators.causes import (
     Disagreement,
-    candidates,
     cause_findings,
     estimate_cause,
     find_causes,
-    shifts_of_plates,
+    iterate_candidates,
+    plate_shifts,
 )
 from biodyn.checks.estimators.moved_marker import (
     find_moved_marker,
@@ -156,11 +156,11 @@ def test_a_shift_is_recovered(evidence, number, shift):
     spoilt = with_plate(evidence, number, wrench=wrench, corners=plate.corners + np.array(shift))
     found = best_cause(spoilt)
     assert (found.candidate.plate, found.candidate.kind) == (number, "plate")
-    assert max(shifts_of_plates(Disagreement(evidence))) < 0.005
+    assert max(plate_shifts(Disagreement(evidence))) < 0.005
     # noise shared with the sound recording, and a prior on the person's constants that keeps a little of the shift
     np.testing.assert_allclose(found.parameters, np.array(shift)[[0, 2]], atol=0.006)
     np.testing.assert_allclose(
-        found.corrected(spoilt)[number], plate.wrench, atol=0.006 * np.abs(plate.wrench[:, 4]).max()
+        found.corrected_wrenches(spoilt)[number], plate.wrench, atol=0.006 * np.abs(plate.wrench[:, 4]).max()
     )
     (note,) = notes_of(spoilt)
     assert "plate-moved" in (note.code, *note.alternatives)
@@ -181,7 +181,7 @@ def moved_by(evidence, number, shift):
 def test_plates_that_are_shifted_alike_are_named_together(evidence, ahead_m):
     """Without a difference between plates only the person's usual constants show the shift: here of a person who has them."""
     disagreement = Disagreement(evidence)
-    (common,) = [one for one in candidates(evidence, disagreement.plates, lambda _: {}) if one.kind == "plates"]
+    (common,) = [one for one in iterate_candidates(evidence, disagreement.plates, lambda _: {}) if one.kind == "plates"]
     own_m = estimate_cause(disagreement, replace(common, least=0.0)).parameters
     assert np.linalg.norm(own_m) < 0.025  # soft tissue, by which forces are late, is missing in simulated bodies
     spoilt = evidence
@@ -274,7 +274,9 @@ def test_a_wrong_plate_is_named_and_would_be_sound_again(evidence, number, code,
     assert f"Plate {plate.number} " in note.message
     cause = best_cause(spoilt)
     assert cause.share > 0.9
-    np.testing.assert_allclose(cause.corrected(spoilt)[number], plate.wrench, atol=1e-6)  # undone it is the sound plate
+    np.testing.assert_allclose(
+        cause.corrected_wrenches(spoilt)[number], plate.wrench, atol=1e-6
+    )  # undone it is the sound plate
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])

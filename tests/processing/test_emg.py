@@ -94,11 +94,11 @@ def test_channels_that_are_no_emg_are_left_out():
 
 def test_a_part_of_a_recording_has_its_part_of_the_channels(real_data):
     recording = biodyn.read(real_data / _WALK)
-    part = recording.part(100, 200)
+    part = recording.select_frames(100, 200)
     ratio = round(recording.analog.rate_hz / recording.markers.rate_hz)
     whole = recording.analog.channel("RVAS")
     assert np.array_equal(part.analog.channel("RVAS"), whole[100 * ratio : 200 * ratio])
-    assert np.array_equal(part.part(10, 20).analog.channel("RVAS"), whole[110 * ratio : 120 * ratio])
+    assert np.array_equal(part.select_frames(10, 20).analog.channel("RVAS"), whole[110 * ratio : 120 * ratio])
 
 
 def test_emg_of_a_recorded_walk(real_data, tmp_path):
@@ -131,6 +131,7 @@ def write_contraction(source: Path, target: Path, labels: tuple[str, ...], gain:
     written.write(str(target))
 
 
+@pytest.mark.slow
 def test_a_maximal_contraction_replaces_the_dynamic_peak(real_data, tmp_path):
     walk, static = (shutil.copy(real_data / source, tmp_path / source.name) for source in map(Path, (_WALK, _STATIC)))
     write_contraction(walk, tmp_path / "MVC weak.c3d", ("RVAS", "LVAS", "RTIB"), 1.0)

@@ -58,6 +58,7 @@ def torque_errors(analysis: TrialAnalysis, walk: SimulatedTrial) -> FloatArray:
     return np.asarray((told - true) / walk.body.person.mass_kg)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["butterworth", "estimate"])
 @pytest.mark.parametrize("frames", slow_but([1, 10, 30], quick=[10]))
 def test_no_torque_beside_a_lost_pelvis_is_far_from_the_truth(

@@ -130,7 +130,7 @@ def test_assigned_feet_carry_the_plates_whole_wrench(scenes):
         if "-" in expected:
             continue
         # Just before a strike that no plate saw the feet have what the filter is expected to spread there.
-        both = scene.reaction.balanced("r") & scene.reaction.balanced("l")
+        both = scene.reaction.balanced_frames("r") & scene.reaction.balanced_frames("l")
         assert both.any(), name
         feet = scene.reaction.wrench["r"] + scene.reaction.wrench["l"]
         total = sum(plate.wrench for plate in scene.plates)

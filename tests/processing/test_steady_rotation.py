@@ -93,6 +93,7 @@ def hip_rotation(analysis: TrialAnalysis) -> tuple[float, float]:
     return float(speed), float(np.nanmax(np.abs(analysis.dynamics.torques[:, column]))) / analysis.subject.mass_kg
 
 
+@pytest.mark.slow
 def test_hip_rotation_does_not_snap_at_the_straight_knee(
     bare_thighs: TrialFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,7 +28,7 @@ def recording(**motion: Any) -> Recording:
 def test_what_is_there_is_given() -> None:
     whole = recording(markers=MARKERS, poses=POSES, coordinates=COORDINATES)
     assert (whole.markers, whole.poses, whole.coordinates) == (MARKERS, POSES, COORDINATES)
-    assert whole.motion.held() == ("markers", "segment poses", "joint coordinates")
+    assert whole.motion.available_forms() == ("markers", "segment poses", "joint coordinates")
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ def test_a_fault_is_shown_with_value_frames_and_what_to_do(laboratory: Laborator
         assert part in section
 
 
+@pytest.mark.slow
 def test_filters_of_an_estimate_are_said_to_prepare_it_and_those_of_a_filter_are_judged(
     result: TrialResult, laboratory: Laboratory
 ) -> None:

@@ -200,7 +200,7 @@ def test_the_picture_shows_every_colour_in_its_panel() -> None:
     picture = np.asarray(Image.open(io.BytesIO(render_png(FIGURE, 150))).convert("RGB")).astype(float) / 255.0
     scale = picture.shape[1] / FIGURE.width
     for place in lay_out_figure(FIGURE).places:
-        box = [round(edge * scale) for edge in (place.top, place.below, place.left, place.right)]
+        box = [round(edge * scale) for edge in (place.top, place.tick_top, place.left, place.right)]
         inside = picture[box[0] : box[1], box[2] : box[3]].reshape(-1, 3)
         used = {layer.color for layer in place.panel.layers if getattr(layer, "opacity", 1.0) == 1.0}
         used |= {span.color or strip.color for strip in place.panel.strips for span in strip.spans}

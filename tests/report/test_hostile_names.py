@@ -47,7 +47,7 @@ def test_the_scene_gives_them_back_as_they_are(hostile: TrialPage) -> None:
 
 
 def test_the_page_of_the_scene_has_no_element_more(hostile: TrialPage, walk_result: TrialResult) -> None:
-    (own,), (usual,) = (SECTIONS.of(page, ("scene",)) for page in (hostile, TrialPage(walk_result.view, {})))
+    (own,), (usual,) = (SECTIONS.fill(page, ("scene",)) for page in (hostile, TrialPage(walk_result.view, {})))
     for part in ("<script", "<img", "<!--", "</script"):
         assert str(own.body).count(part) == str(usual.body).count(part)
 

@@ -13,8 +13,8 @@ from support.made_folder import made_folder, two_by_two
 from support.standards import Point, points
 
 from biodyn.study import run_session
-from biodyn.trial.differences import compare
 from biodyn.trial.inspection import write_check_page
+from biodyn.trial.result_comparison import compare
 
 pytestmark = pytest.mark.slow
 SAMPLES = Path(__file__).parents[2] / "sample_data"

@@ -141,6 +141,7 @@ def test_a_walk_on_three_pages(walk_result: TrialResult, walk_pages: list[Any]) 
     assert sum(1 for _ in _strokes(pages[1])) > 5000
 
 
+@pytest.mark.slow
 def test_without_norms_the_reason_is_given_once(walk_result: TrialResult) -> None:
     reasons = ["Person: age is unknown.", "No norms are shown."]
     pages = _pages(trial_pdf(_with(walk_result.view, norms={"shown": [], "reasons": reasons})))
@@ -246,12 +247,13 @@ def test_on_the_command_line(walk_result: TrialResult, tmp_path: Path, blank_fig
     assert len(_pages((folder / "report.pdf").read_bytes())) == 3
 
 
+@pytest.mark.slow
 def test_where_nothing_fits_there_are_more_pages_and_nothing_is_cut() -> None:
     def write(paper: PdfWriter) -> bool:
-        paper.page()
+        paper.begin_page()
         for number in range(60):
             paper.write_paragraph(f"sentence {number} of those that must be told. " * 12)
-        return paper.count <= 1
+        return paper.page_count <= 1
 
     pages = _pages(typeset_pages("title", "foot", Letterhead(), write))
     text = "".join(map(_words, pages))
@@ -263,10 +265,10 @@ def test_a_figure_is_not_squeezed_into_the_end_of_a_page() -> None:
     panel = Panel("Curve", Axis(), Axis("degrees"), (Line(np.arange(3.0), np.arange(3.0), "ink"),))
 
     def write(paper: PdfWriter) -> bool:
-        paper.page()
-        while paper.rest > 30.0:
+        paper.begin_page()
+        while paper.remaining_height > 30.0:
             paper.write_paragraph("a line")
-        paper.figure(Figure("One", (panel,)), 100.0)
+        paper.draw_figure(Figure("One", (panel,)), 100.0)
         return True
 
     pages = _pages(typeset_pages("title", "foot", Letterhead(), write))
@@ -276,8 +278,8 @@ def test_a_figure_is_not_squeezed_into_the_end_of_a_page() -> None:
 
 def test_a_narrow_column_has_room_for_its_number() -> None:
     def write(paper: PdfWriter) -> bool:
-        paper.page()
-        paper.table(("compared", "#n"), [("a and b", "6")], (100, 1))
+        paper.begin_page()
+        paper.write_table(("compared", "#n"), [("a and b", "6")], (100, 1))
         return True
 
     assert "6" in _words(_pages(typeset_pages("title", "foot", Letterhead(), write))[0])

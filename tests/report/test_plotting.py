@@ -179,17 +179,17 @@ def test_several_results_in_one_figure(walk_result: TrialResult) -> None:
 
 
 def test_norms_of_another_speed_do_not_stand_behind_both(walk_result: TrialResult) -> None:
-    (first, *_) = walk_result.norms_behind("auto", "clinical")
+    (first, *_) = walk_result.background_norms("auto", "clinical")
 
     class Elsewhere(PlottableResult):
         """The same walk, whose norms are 2 degrees higher."""
 
         view = walk_result.view
 
-        def norms_behind(self, name: str | None, signs: Signs) -> tuple[Norms, ...]:
+        def background_norms(self, name: str | None, signs: Signs) -> tuple[Norms, ...]:
             return tuple(
                 replace(own, curves={key: replace(curve, mean=curve.mean + 2.0) for key, curve in own.curves.items()})
-                for own in walk_result.norms_behind(name, signs)
+                for own in walk_result.background_norms(name, signs)
             )
 
     both = biodyn.overlay([walk_result, Elsewhere()], "knee_angle", side="l", ax=Figure().subplots())

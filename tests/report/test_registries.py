@@ -101,7 +101,7 @@ def test_a_file_more_is_a_section_more(
 
 
 def test_a_section_without_data_is_not_shown(walk_result: TrialResult, with_section: None) -> None:
-    names = [section.name for section in SECTIONS.of(TrialPage(walk_result.view, {}))]
+    names = [section.name for section in SECTIONS.fill(TrialPage(walk_result.view, {}))]
     assert "clearance" not in names
     assert names[:2] == ["quality", "scene"]
 

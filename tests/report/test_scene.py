@@ -143,13 +143,13 @@ def test_a_trunk_that_is_head_as_well_gets_a_head(walk_result: TrialResult) -> N
     """Of a body whose head is taken away: chin and crown where a person of that height has them, on the axis of the trunk."""
     mb = walk_result.analysis.model.multibody
     q = walk_result.analysis.fit.motion.q[100]
-    assert len(_BodyShape.of(mb, q).extra_m) == 0
+    assert len(_BodyShape.from_posture(mb, q).extra_m) == 0
     gone = [k for k, body in enumerate(mb.bodies) if body.name == "head"]
     names = {mb.bodies[k].name for k in gone} | {b.name for b in mb.bodies if b.name.startswith("head")}
     kept = [body for body in mb.bodies if body.name not in names]
     without = Multibody(tuple(kept), mb.gravity_W)
     width = without.neutral_q().shape[0]
-    shape = _BodyShape.of(without, np.concatenate([q[:7], np.zeros(width - 7)]))
+    shape = _BodyShape.from_posture(without, np.concatenate([q[:7], np.zeros(width - 7)]))
     assert without.bodies[shape.trunk].name == "torso"
     shoulder, chin, crown = shape.extra_m[:, 1]
     height = walk_result.analysis.subject.height_m

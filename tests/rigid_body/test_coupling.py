@@ -34,12 +34,12 @@ def test_derivatives_are_those_of_the_value(name):
     # inside and beyond the knots, none on a knot: there the third derivative jumps
     x = np.random.default_rng(1).uniform(-1.4, 1.4, (function.arguments, 40))
     h = 1e-5
-    _, gradient, second = function.at(x)
+    _, gradient, second = function.evaluate(x)
     curvature = np.zeros((function.arguments, function.arguments, 40)) if second is None else second[None, None]
     for i in range(function.arguments):
         step = np.zeros_like(x)
         step[i] = h
-        after, before = function.at(x + step), function.at(x - step)
+        after, before = function.evaluate(x + step), function.evaluate(x - step)
         assert np.abs((after[0] - before[0]) / (2 * h) - gradient[i]).max() < 1e-8
         assert np.abs((after[1] - before[1]) / (2 * h) - curvature[i]).max() < 1e-5  # third derivatives of some 1
 
@@ -48,8 +48,8 @@ def test_the_cubic_spline_is_exact_for_cubics_and_straight_beyond_its_knots():
     cubic = np.poly1d([0.7, -0.3, 0.2, 0.1])
     spline = cubic_spline(X, cubic(X))
     x = np.linspace(-1.0, 1.0, 31)
-    assert np.abs(spline.at(x[None])[0] - cubic(x)).max() < 1e-14
-    value, slope, curvature = spline.at(np.array([[1.5, 2.0]]))
+    assert np.abs(spline.evaluate(x[None])[0] - cubic(x)).max() < 1e-14
+    value, slope, curvature = spline.evaluate(np.array([[1.5, 2.0]]))
     np.testing.assert_allclose(slope[0], cubic.deriv()(1.0))
     np.testing.assert_allclose(value, cubic(1.0) + cubic.deriv()(1.0) * np.array([0.5, 1.0]))
     assert not curvature.any()
@@ -86,17 +86,17 @@ def _rates_of_angles(q, v):
 def test_rates_and_accelerations_are_the_derivatives_of_the_coordinates_beneath():
     layer, rng = _layer(), np.random.default_rng(2)
     q, v, vdot = (rng.uniform(-0.8, 0.8, (20, 5)) for _ in range(3))
-    at = layer.at(q, v)
+    at = layer.evaluate(q, v)
     h = 1e-5
     qdot = _rates_of_angles(q, v)
-    zdot = (layer.at(q + h * qdot).z - layer.at(q - h * qdot).z) / (2 * h)
+    zdot = (layer.evaluate(q + h * qdot).z - layer.evaluate(q - h * qdot).z) / (2 * h)
     np.testing.assert_allclose(at.map_speeds(v), zdot, atol=1e-9)
 
     def rates_at(t):
         middle = q + 0.5 * t * qdot
         moved = q + t * _rates_of_angles(middle, v + 0.5 * t * vdot)  # midpoint rule: error t^3
         speeds = v + t * vdot
-        return layer.at(moved, speeds).map_speeds(speeds)
+        return layer.evaluate(moved, speeds).map_speeds(speeds)
 
     acceleration = (rates_at(h) - rates_at(-h)) / (2 * h)
     np.testing.assert_allclose(at.map_speeds(vdot) + at.bias, acceleration, atol=1e-6)
@@ -106,6 +106,6 @@ def test_forces_do_the_same_work_above_and_beneath():
     layer, rng = _layer(), np.random.default_rng(3)
     q, v = rng.uniform(-0.8, 0.8, (20, 5)), rng.normal(size=(20, 5))
     below = rng.normal(size=(20, 6))
-    at = layer.at(q, v)
+    at = layer.evaluate(q, v)
     np.testing.assert_allclose((at.map_forces(below) * v).sum(1), (below * at.map_speeds(v)).sum(1), rtol=1e-12)
     np.testing.assert_allclose(np.einsum("tij,tj->ti", at.jacobian(), v), at.map_speeds(v), atol=1e-13)

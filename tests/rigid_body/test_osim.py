@@ -48,7 +48,7 @@ def _power_error(model, q, v, vdot):
 
 def _qdot(layer, q, v):
     turned = v.copy()
-    for first, N in layer.at(q).turns.items():
+    for first, N in layer.evaluate(q).turns.items():
         turned[:, first : first + 3] = np.einsum("tij,tj->ti", N, v[:, first : first + 3])
     return turned
 
@@ -261,6 +261,6 @@ def _turns_by_a_curve(model):
     multibody = model.multibody
     turning = {multibody.v_slice(b.name).start for b in multibody.bodies if b.joint.kind == "revolute"}
     return any(
-        term.out in turning and term.function.at(np.zeros((term.function.arguments, 1)))[2] is not None
+        term.out in turning and term.function.evaluate(np.zeros((term.function.arguments, 1)))[2] is not None
         for term in model.coupled.layers[0].terms
     )

@@ -103,13 +103,13 @@ def test_the_session_of_a_walk(folder: Path) -> None:
         recording(folder / f"{name}.c3d", motion)  # type: ignore[arg-type]
     recording(folder / "guest.c3d", "standing", seed=7)
     files = find_session_files(walk)
-    assert [c.path.stem for c in files.statics] == ["static"]
-    assert [c.path.stem for c in files.with_use("functional")] == ["hip_star_L"]
-    assert [c.path.stem for c in files.with_use("walk")] == ["walk2"]
-    assert {c.path.stem for c in files.with_use("other")} == {"MVC_TA"}
-    assert {c.path.stem for c in files.with_use("stranger")} == {"guest"}
+    assert [c.path.stem for c in files.static_trials] == ["static"]
+    assert [c.path.stem for c in files.companions_with_use("functional")] == ["hip_star_L"]
+    assert [c.path.stem for c in files.companions_with_use("walk")] == ["walk2"]
+    assert {c.path.stem for c in files.companions_with_use("other")} == {"MVC_TA"}
+    assert {c.path.stem for c in files.companions_with_use("stranger")} == {"guest"}
     assert files.walk.worth > 0.0  # it begins with standing
-    assert files.with_use("walk")[0].worth == 0.0
+    assert files.companions_with_use("walk")[0].worth == 0.0
     assert len(files.companions) == 5
 
 

@@ -69,6 +69,7 @@ def test_what_cannot_serve_is_named_and_breaks_nothing(session: Path) -> None:
         np.testing.assert_array_equal(a.p_BM, b.p_BM)  # with nothing beside it, a walk corrects itself as ever
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_is_another_session(session: Path) -> None:
     before = calibrated(session / "walk01.c3d")
     shutil.copy(session / "walk02.c3d", session / "walk03.c3d")

@@ -539,6 +539,7 @@ def test_ghost_markers_for_a_frame_do_not_spoil_the_model(standing, walking, tmp
         assert compare(found, walking).sagittal_rms_nm_kg(joint) < 0.03  # filtered and fitted, as without them
 
 
+@pytest.mark.slow
 def test_frames_that_the_cameras_missed_are_not_seen(standing, walking, tmp_path):
     """Software repeats the frame before: stretches of one to four frames, a tenth of all."""
     rng = np.random.default_rng(4)
@@ -575,6 +576,7 @@ def test_a_static_trial_of_one_pose_repeated_is_one(standing, walking, tmp_path)
     assert {note.code for note in found.diagnostics if note.severity != "info"} == set()
 
 
+@pytest.mark.slow
 def test_a_leg_without_a_marker_on_its_shank_and_thigh_has_no_torques(standing, walking, tmp_path):
     """Rigid thigh and shank would give every joint of the leg a wrong torque."""
     write_c3d(tmp_path / "static.c3d", standing)

@@ -27,6 +27,7 @@ def torques(standing, walking, tmp_path_factory) -> np.ndarray:
     return analyse_trial(folder / "walk.c3d", folder / "static.c3d", settings=QUICK).dynamics.torques
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [BACKWARDS[0], pytest.param(BACKWARDS[1], marks=pytest.mark.slow)], ids=str)
 def test_corners_listed_the_other_way_round_are_put_in_order(standing, walking, torques, tmp_path, order):
     """Then z points up and the level axes are exchanged, or one is reversed: feet and body tell which."""
@@ -163,6 +164,7 @@ def test_lengths_of_plates_in_m_among_mm_are_told_by_plates(laboratory, in_mm, t
         assert compare(found, laboratory[1]).sagittal_rms_nm_kg(joint) == pytest.approx(in_mm[joint], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_corners_in_cm_among_mm_leave_the_sensors_where_they_are(standing, walking, torques, tmp_path):
     """41 cm below the surface no plate has its sensor; 41 mm is usual."""
 
@@ -186,6 +188,7 @@ def test_a_plate_of_no_possible_size_is_left_out_and_the_others_are_used(standin
     assert [plate.number for plate in found.plates] == [1, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1e-3, pytest.param(1e3, marks=pytest.mark.slow)])
 def test_moments_of_one_plate_in_another_unit_are_told_by_its_own_steps(standing, walking, torques, tmp_path, factor):
     def channels(stored: np.ndarray) -> np.ndarray:
@@ -232,6 +235,7 @@ def test_a_plate_that_lacks_its_corners_alone_is_still_warned_of(standing, walki
     assert "plate-not-used" in causes(analysed(tmp_path, standing, walking, placeless))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("force", "moment", "newtons", "newton_metres"),
     [

@@ -23,6 +23,7 @@ def facts_of(analysis: TrialAnalysis, *loads: LoadWithoutFoot) -> TrialFacts:
     return facts
 
 
+@pytest.mark.slow
 def test_a_load_far_from_the_feet_is_none_where_a_fault_of_its_plate_explains_it(standing, walking, tmp_path) -> None:
     def turned(platform: Platform) -> None:
         platform["CORNERS"] = platform["CORNERS"].copy()

@@ -26,6 +26,8 @@ from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 from biodyn.trial.run import analyse_trial
 
+pytestmark = pytest.mark.slow
+
 QUICK = {"uncertainty": {"compute": False}}
 
 # The template wears these under its own labels.

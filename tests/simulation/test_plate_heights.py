@@ -45,6 +45,7 @@ def told(analysis: TrialAnalysis) -> list[Diagnostic]:
     return [note for note in analysis.diagnostics if note.code == "plate-height"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_mm", [25.0, pytest.param(-50.0, marks=pytest.mark.slow)])
 def test_one_plate_at_another_height_is_told_by_the_others(standing, walking, tmp_path, by_mm) -> None:
     (note,) = told(analysed(tmp_path, standing, walking, raised(slice(1, 2), by_mm)))

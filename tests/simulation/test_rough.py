@@ -142,6 +142,7 @@ def test_soft_tissue_swings_after_a_strike_most_on_the_thigh(recording):
     assert largest["LTHI"] < largest["RTHI"]
 
 
+@pytest.mark.slow
 def test_skin_moves_as_much_as_measured_on_thighs(recording):
     """RMS about the mean of a stride: 7.4, 8.1 and 14.1 mm in three people (benchmarks/skin_movement.py)."""
     walk = recording.motion

@@ -30,6 +30,7 @@ def smoothed(trial: SimulatedTrial, force_hz: float = 0.0, marker_hz: float = 0.
     return trial
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("force_hz", "marker_hz", "told"),
     [

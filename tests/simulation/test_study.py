@@ -17,6 +17,8 @@ from biodyn.errors import BiodynError, ResultError
 from biodyn.io.formats.c3d.reader import read_c3d
 from biodyn.trial.run import analyse_trial
 
+pytestmark = pytest.mark.slow
+
 QUICK = {"uncertainty": {"compute": False}}
 
 

@@ -178,5 +178,5 @@ def test_the_deviation_index_scales_the_log_distance_of_controls_to_100_and_10()
     logs = np.log(np.linalg.norm(controls @ by_hand, axis=1))
     np.testing.assert_allclose([index.log_mean, index.log_sd], [logs.mean(), logs.std(ddof=1)], rtol=1e-9)
     curves = np.repeat(controls[0].reshape(9, 51), 2, axis=1)[:, :101]
-    assert index.of(curves) == pytest.approx(100.0 - 10.0 * (logs[0] - logs.mean()) / logs.std(ddof=1))
-    assert np.isnan(index.of(np.full((9, 101), np.nan)))
+    assert index.score(curves) == pytest.approx(100.0 - 10.0 * (logs[0] - logs.mean()) / logs.std(ddof=1))
+    assert np.isnan(index.score(np.full((9, 101), np.nan)))

@@ -77,6 +77,7 @@ def null_fields(name: str, rng: np.random.Generator) -> spm.StatisticField:
     return spm.one_sample_t(curves)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     slow_but(
@@ -92,6 +93,7 @@ def test_error_rate(name: str) -> None:
     assert low <= found <= high
 
 
+@pytest.mark.slow
 def test_permutation_keeps_the_error_rate_exactly() -> None:
     rng = np.random.default_rng(5)
     found = sum(

@@ -43,6 +43,7 @@ def changed(folder: Path, **entries: Any) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OLD)
 def test_a_report_of_the_first_version_is_made_again(tmp_path: Path, name: str) -> None:
     folder = unpacked(name, tmp_path)

@@ -71,6 +71,7 @@ DAMAGE = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", slow_but(tuple(DAMAGE), ("no record", "half a file")))
 def test_a_damaged_trial_is_listed_as_failed_and_the_study_ends_well(out: Path, how: str) -> None:
     plan = plan_of(out)
@@ -108,6 +109,7 @@ def test_a_record_with_more_in_it_is_read(tmp_path: Path) -> None:
 # -- what the user put there --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_recordings_anywhere_in_the_output_survive(out: Path) -> None:
     plan = plan_of(out)
     gone = plan.trials[0]

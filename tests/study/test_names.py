@@ -63,6 +63,7 @@ def test_a_control_character_in_the_name_is_refused(tmp_path: Path) -> None:
         Study.open(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_study_whose_name_leads_out_writes_nothing_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "deep" / "work"
     (place / "in").mkdir(parents=True)
@@ -116,6 +117,7 @@ def test_odd_names_are_planned_and_listed(tmp_path: Path) -> None:
         line.encode("utf-8")
 
 
+@pytest.mark.slow
 @linux
 def test_a_file_whose_name_is_no_text_ends_no_study(laboratory: Laboratory, tmp_path: Path) -> None:
     # a byte that is no text, a line break, a formula, a control character; every name is planned above

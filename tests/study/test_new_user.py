@@ -112,6 +112,7 @@ def test_a_folder_without_a_study_is_never_replaced(results: dict[str, Plottable
         results["study"].save(tmp_path / "mine", force=True)  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_the_notebook_of_a_new_user(
     laboratory: Laboratory, results: dict[str, PlottableResult], tmp_path: Path
 ) -> None:

@@ -50,8 +50,8 @@ def test_the_file_is_read_back_and_fits_the_schema(tmp_path) -> None:
     path = tmp_path / "own.toml"
     write_norms(table, path)
     require_valid_table(read_user_toml(path, "norms"), "norms")
-    made, read = NormSet(table).at(0.4), load_norm_set(str(path)).at(0.4)
-    assert read.words == made.words
+    made, read = NormSet(table).norms_at_speed(0.4), load_norm_set(str(path)).norms_at_speed(0.4)
+    assert read.description == made.description
     for name, curve in made.curves.items():
         np.testing.assert_allclose(read.curves[name].mean, curve.mean, rtol=1e-3, atol=1e-3)  # five digits in the file
         np.testing.assert_allclose(read.curves[name].half_width, curve.half_width, rtol=1e-3, atol=1e-3)
@@ -62,11 +62,14 @@ def test_the_file_is_read_back_and_fits_the_schema(tmp_path) -> None:
 
 def test_the_mean_follows_the_speed_and_people_count_once() -> None:
     norms = NormSet(made_of_24())
-    slow, fast = norms.at(0.35).curves["knee_angle"].mean.max(), norms.at(0.45).curves["knee_angle"].mean.max()
+    slow, fast = (
+        norms.norms_at_speed(0.35).curves["knee_angle"].mean.max(),
+        norms.norms_at_speed(0.45).curves["knee_angle"].mean.max(),
+    )
     assert fast - slow == pytest.approx(2.0, abs=0.05)
-    sd = norms.at(0.4).curves["knee_angle"].sd.max()
+    sd = norms.norms_at_speed(0.4).curves["knee_angle"].sd.max()
     assert sd == pytest.approx(4.0, rel=0.5)  # of 24 people, not of 96 curves
-    assert norms.at(0.4).scalars["stance_percent"].mean == pytest.approx(58.0, abs=1.0)
+    assert norms.norms_at_speed(0.4).scalars["stance_percent"].mean == pytest.approx(58.0, abs=1.0)
 
 
 def test_few_people_give_a_band_of_one_standard_deviation_that_says_so() -> None:
@@ -135,18 +138,19 @@ def nine_angle_people(count: int, seed: int) -> StudyPeople:
     return StudyPeople(means, dict.fromkeys(_NINE, "deg"), tuple(map(str, range(count))), norm_covariates, 0, vectors)
 
 
+@pytest.mark.slow
 def test_new_healthy_people_have_a_deviation_index_of_100_on_average_and_10_of_sd(tmp_path) -> None:
     path = tmp_path / "own.toml"
     rng = np.random.default_rng(7)
     healthy, patients = [], []
     for seed in range(4):
         write_norms(norms_file_content(nine_angle_people(40, seed), "own", "CC0", 0), path)
-        norms = NormSet(read_user_toml(path, "norms").content).at(0.4)
+        norms = NormSet(read_user_toml(path, "norms").content).norms_at_speed(0.4)
         assert norms.deviation_index is not None
         mean = np.stack([norms.curves[name].mean for name in _NINE])
         for found, size in ((healthy, 1.0), (patients, 3.0)):
             people = [np.stack(list(nine_angles(rng, size).values())) - mean for _ in range(50)]
-            found += [norms.deviation_index.of(curves) for curves in people]
+            found += [norms.deviation_index.score(curves) for curves in people]
     # four samples of 40 controls: the SD of a mean is 10 / sqrt(40 x 4), that of an SD some 6 % of it
     assert np.mean(healthy) == pytest.approx(100.0, abs=3 * 10 / np.sqrt(160))
     assert np.std(healthy) == pytest.approx(10.0, rel=0.3)

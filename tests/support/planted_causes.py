@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.comparison import exchange
+from biodyn.comparison import part_exchange
 from biodyn.comparison.differences import CycleSpan
 from biodyn.comparison.moment_convention import MomentConvention
 from biodyn.conventions import FloatArray
@@ -21,12 +21,12 @@ from biodyn.processing.signals.filtering import butterworth_lowpass
 
 #: The names that a comparison may give to each planted cause.
 NAMES = {
-    "filter": {exchange.SMOOTHING, exchange.FORCE_SMOOTHING},
-    "centre": {exchange.CENTRES},
-    "axis": {exchange.AXES},
-    "inertia": {exchange.INERTIAS},
-    "mass": {exchange.MASS},
-    "events": {exchange.EVENTS},
+    "filter": {part_exchange.SMOOTHING, part_exchange.FORCE_SMOOTHING},
+    "centre": {part_exchange.CENTRES},
+    "axis": {part_exchange.AXES},
+    "inertia": {part_exchange.INERTIAS},
+    "mass": {part_exchange.MASS},
+    "events": {part_exchange.EVENTS},
 }
 
 

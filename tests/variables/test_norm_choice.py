@@ -103,9 +103,9 @@ def test_the_adults_of_two_sources_agree_where_both_know_a_curve() -> None:
 
 def test_the_adult_scalars_follow_speed_and_age() -> None:
     model = load_norm_set("adults_van_criekinge_2023")
-    slow, fast = (model.at(speed, 50).scalars["ankle_peak_power"] for speed in (1.0, 1.4))
+    slow, fast = (model.norms_at_speed(speed, 50).scalars["ankle_peak_power"] for speed in (1.0, 1.4))
     assert fast.mean - slow.mean == pytest.approx(0.4 * 3.2906, abs=1e-9)
-    young, old = (model.at(1.2, age).scalars["ankle_rom"].mean for age in (30, 70))
+    young, old = (model.norms_at_speed(1.2, age).scalars["ankle_rom"].mean for age in (30, 70))
     assert young - old == pytest.approx(4 * 0.707, abs=1e-9)
 
 
@@ -116,7 +116,7 @@ def test_the_record_gives_the_same_norms_back() -> None:
         "norms": norms_record("auto", covariates),
     }
     for mine, theirs in zip(choose_norms("auto", covariates).norms, norms_from_record(record, math.nan), strict=True):
-        assert mine.words == theirs.words
+        assert mine.description == theirs.description
         for name, curve in mine.curves.items():
             np.testing.assert_array_equal(curve.mean, theirs.curves[name].mean)
         assert mine.scalars == theirs.scalars

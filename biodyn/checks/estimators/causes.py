@@ -39,11 +39,12 @@ class Candidate:
     """A possible cause before its estimate.
 
     Attributes:
-        code: of the finding. plate: index of the plate, None for a common cause. name: of channels or side, "" without.
+        code: code of the finding. plate: index of the plate, None for a cause common to all. name: name of the channels or
+        side, "" for none.
         units: changes of the measured wrenches (T, 6) by plate, and of the required wrench (T, 6), per unit of each parameter.
-        complexity: in units of squared deviations. least: least reported size of the parameters, see `Cause.size`.
+        complexity: penalty in the comparison of causes, in units of squared deviations. least: least reported `Cause.size`.
         path: (sizes (m,), parameters (m, k)) of a cause with one nonlinear size; None if the parameters are linear.
-        side: foot with other markers; its differences alone are affected.
+        side: foot whose markers cause the disagreement; only its differences are affected.
     """
 
     code: str
@@ -63,8 +64,9 @@ class Cause:
     """A cause with its estimate.
 
     Attributes:
-        candidate: the cause. parameters: (k,) of its units; size: its only size, or the magnitude of the parameters.
-        share: explained fraction of the squared differences. score: see the module. contradiction: largest increase of the
+        candidate: the cause. parameters: (k,) estimates, one for each of its units. size: the nonlinear size, or the magnitude
+        of the parameters. share: explained fraction of the squared differences. score: explained squared differences, divided
+        by the remaining variance, minus the complexity. contradiction: largest increase of the
             squared differences of feet or body alone, as a fraction of all.
     """
 
@@ -75,7 +77,7 @@ class Cause:
     score: float
     contradiction: float
 
-    def corrected(self, evidence: PlateEvidence) -> dict[int, FloatArray]:
+    def corrected_wrenches(self, evidence: PlateEvidence) -> dict[int, FloatArray]:
         """Return the corrected wrench (T, 6) of each plate that the cause changes, by index."""
         changes: dict[int, FloatArray] = {}
         for parameter, (wrenches, _) in zip(self.parameters, self.candidate.units, strict=True):
@@ -102,15 +104,15 @@ class Disagreement:
         self._parts = len(self._table["path"])
         frames = [np.array_split(np.flatnonzero(step.high_force), self._parts) for step in self._steps]
         self._foot_frames = [part for parts in frames for part in parts]
-        self._body_frames = _sample(self._frames_of_body(), self._table["most_bins"])
+        self._body_frames = _sample(self._balanced_intervals(), self._table["most_bins"])
         self._feet = np.arange(len(self._foot_frames) + len(self._body_frames)) < len(self._foot_frames)
         self._zero = np.zeros_like(evidence.required)
         plates = {n: plate.wrench for n, plate in enumerate(evidence.plates)}
         delay = self._differences(
-            {n: delayed(wrench, self._table["late_sd_s"] * evidence.rate_hz) for n, wrench in plates.items()},
+            {n: delay_change(wrench, self._table["late_sd_s"] * evidence.rate_hz) for n, wrench in plates.items()},
             self._zero,
         )
-        constants = np.column_stack([delay.ravel(), *(column.ravel() for column in self._constants())])
+        constants = np.column_stack([delay.ravel(), *(column.ravel() for column in self._constant_effects())])
         noise = np.where(self._feet[:, None], [*self._table["foot_sd"], 1.0, 1.0, 1.0], self._table["body_sd"])
         covariance = np.diag(noise.ravel() ** 2) + constants @ constants.T
         feet = np.repeat(self._feet, 6)
@@ -119,14 +121,14 @@ class Disagreement:
         usual = (
             np.outer(~self._feet, self._table["usual_body"]) + self._table["late_s"] / self._table["late_sd_s"] * delay
         )
-        self.values = self._whitened(self._differences(plates, evidence.required) - usual)
+        self.values = self._whiten_differences(self._differences(plates, evidence.required) - usual)
 
     @cached_property
     def plates(self) -> list[int]:
         """Indices of the plates with a whole step."""
         return sorted({step.plate for step in self._steps})
 
-    def without(self, cause: Cause) -> Disagreement:
+    def subtract_cause(self, cause: Cause) -> Disagreement:
         """Return the differences without the part that a cause explains."""
         candidate, rest = cause.candidate, copy(self)
         columns = self.columns(candidate)
@@ -144,16 +146,16 @@ class Disagreement:
         for wrenches, required in candidate.units:
             change = self._differences(wrenches, self._zero if required is None else required)
             if candidate.side is not None:
-                change[self._on_steps([step.side == candidate.side for step in self._steps]) == 0.0] = 0.0
-            columns.append(self._whitened(change))
+                change[self._repeat_for_parts([step.side == candidate.side for step in self._steps]) == 0.0] = 0.0
+            columns.append(self._whiten_differences(change))
         return [np.column_stack(part) for part in zip(*columns, strict=True)]
 
-    def _whitened(self, differences: FloatArray) -> list[FloatArray]:
+    def _whiten_differences(self, differences: FloatArray) -> list[FloatArray]:
         """Return all differences, those of the feet and those of the body, each divided by the root of its covariance."""
         return [whitening @ differences.ravel()[part] for part, whitening in self._whitening]
 
-    def _on_steps(self, shape: Sequence[float]) -> FloatArray:
-        """Return a value (n,) of each step for its parts, 0 for the body."""
+    def _repeat_for_parts(self, shape: Sequence[float]) -> FloatArray:
+        """Return the values `shape` of the steps, repeated for the parts of each step, and 0 for the body, (n,)."""
         return np.append(np.repeat(shape, self._parts), np.zeros(len(self._body_frames)))
 
     def _in_single_support(self, step: MatchedStep) -> FloatArray:
@@ -161,7 +163,7 @@ class Disagreement:
         bins = [step.single_support[frames[len(frames) // 2]] for frames in self._body_frames]
         return np.append(np.zeros(len(self._foot_frames)), bins)
 
-    def _frames_of_body(self) -> list[IntArray]:
+    def _balanced_intervals(self) -> list[IntArray]:
         """Return short intervals with all forces on the body measured."""
         evidence = self.evidence
         known = np.any([evidence.complete, *(step.single_support for step in self._steps)], axis=0)
@@ -188,7 +190,7 @@ class Disagreement:
         rows = np.zeros((len(self._feet), 6))
         if self._steps:
             wrench = np.concatenate([wrenches.get(step.plate, self._zero)[step.high_force] for step in self._steps])
-            moment = _means(wrench[:, :3] - cross(self._foot_points, wrench[:, 3:]), self._foot_frames)
+            moment = _part_means(wrench[:, :3] - cross(self._foot_points, wrench[:, 3:]), self._foot_frames)
             lever = np.column_stack([moment[:, 2], np.zeros(len(moment)), -moment[:, 0]])
             axes = np.repeat([step.axes for step in self._steps], self._parts, axis=0)  # forward and outward
             rows[self._feet, :3] = np.column_stack([np.einsum("nij,nj->ni", axes, lever), moment[:, 1]])
@@ -196,10 +198,10 @@ class Disagreement:
             frames = np.concatenate(self._body_frames)
             total = sum((wrench[frames] for wrench in wrenches.values()), start=-required[frames])
             total[:, :3] -= cross(self.evidence.centre_of_mass[frames], total[:, 3:])
-            rows[~self._feet] = np.roll(_means(total, self._body_frames), 3, axis=1)
+            rows[~self._feet] = np.roll(_part_means(total, self._body_frames), 3, axis=1)
         return rows / self.evidence.weight_n
 
-    def _constants(self) -> Iterator[FloatArray]:
+    def _constant_effects(self) -> Iterator[FloatArray]:
         """Yield the change (n, 6) of the differences by one SD of each constant of person, step and model."""
         part = np.resize(np.linspace(-1.0, 1.0, self._parts), len(self._foot_frames))
         part = np.append(part, np.zeros(len(self._body_frames)))
@@ -207,7 +209,7 @@ class Disagreement:
         shapes = [(self._feet, sd["foot"]), (self._feet * part, sd["foot_slope"])]
         shapes += [(self._feet * (part == share), sd["foot_part"]) for share in np.unique(part[self._feet])]
         shapes += [(~self._feet, sd["body"])]
-        shapes += [(self._on_steps(one), sd["step"]) for one in np.eye(len(self._steps)).tolist()]
+        shapes += [(self._repeat_for_parts(one), sd["step"]) for one in np.eye(len(self._steps)).tolist()]
         shapes += [(self._in_single_support(step), sd["body_step"]) for step in self._steps]
         for shape, sds in shapes:
             yield from (np.outer(shape, row) for row in np.diag(sds) if row.any())
@@ -219,19 +221,20 @@ class Disagreement:
         yield self._table["acceleration_sd"] * self._differences({}, inertial_wrench(self.evidence))
 
 
-def _means(values: FloatArray, parts: Sequence[IntArray]) -> FloatArray:
+def _part_means(values: FloatArray, parts: Sequence[IntArray]) -> FloatArray:
     """Return the means (n, k) of the rows of consecutive parts."""
     lengths = [len(part) for part in parts]
     return np.asarray(np.add.reduceat(values, np.cumsum([0, *lengths[:-1]])) / np.array(lengths)[:, None])
 
 
 def _sample(items: list[Any], most: int) -> list[Any]:
-    """Return at most so many items, evenly distributed."""
+    """Return at most `most` items, evenly distributed."""
     return items if len(items) <= most else [items[k] for k in np.linspace(0, len(items) - 1, most).astype(int)]
 
 
 def _is_whole(evidence: PlateEvidence, step: MatchedStep) -> bool:
-    """Return whether one plate measured the whole foot: by its force or, because a channel may be wrong, by its place."""
+    """Return whether one plate measured the whole foot, according to its force or, because a channel may be wrong, to the
+    position of the foot."""
     if step.side is None or not step.heel_to_toe or not np.isfinite(step.heel).all():
         return False
     measured = step.fully_measured or (step.on_single_plate and is_on_plate(evidence, step))
@@ -245,7 +248,7 @@ def inertial_wrench(evidence: PlateEvidence) -> FloatArray:
     return evidence.required - np.hstack([cross(evidence.centre_of_mass, gravity), gravity])
 
 
-def delayed(wrench: FloatArray, frames: float) -> FloatArray:
+def delay_change(wrench: FloatArray, frames: float) -> FloatArray:
     """Return the change (T, 6) of a wrench by a delay; values that were not measured are interpolated."""
     at, known = np.arange(len(wrench)), np.isfinite(wrench).all(axis=1)
     if not known.any():
@@ -254,7 +257,7 @@ def delayed(wrench: FloatArray, frames: float) -> FloatArray:
 
 
 def estimate_cause(disagreement: Disagreement, candidate: Candidate) -> Cause | None:
-    """Fit a candidate; None if its size is below the least reported size."""
+    """Return the cause with the parameters that fit best; None if its size is below the least reported size."""
     largest_gain = 5.0  # larger gains, and negative ones, are other faults
     values, *parts = disagreement.values
     before = float(values @ values)
@@ -284,7 +287,7 @@ def estimate_cause(disagreement: Disagreement, candidate: Candidate) -> Cause | 
 # -- candidates --------------------------------------------------------------------------------------------------------
 
 
-def candidates(
+def iterate_candidates(
     evidence: PlateEvidence, plates: Sequence[int], channels: Callable[[int], Mapping[str, FloatArray]]
 ) -> Iterator[Candidate]:
     """Yield all possible causes; plates: indices with a whole step; channels: contribution (T, 6) of the channels by label."""
@@ -302,14 +305,14 @@ def candidates(
     wrenches = {n: plate.wrench for n, plate in enumerate(evidence.plates)}
     places = {n: plate.corners.mean(axis=0) * (1.0, 0.0, 1.0) for n, plate in enumerate(evidence.plates)}
 
-    def shifted(shift_of: Callable[[FloatArray], FloatArray]) -> tuple[Wrenches, None]:
+    def shifts(shift_of: Callable[[FloatArray], FloatArray]) -> tuple[Wrenches, None]:
         return {n: shifted_wrench(wrench, shift_of(places[n])) for n, wrench in wrenches.items()}, None
 
     if len(plates) > 1:
         # An error of the origin is frequent, and the constants of the person limit how much of it shows.
-        yield Candidate("plate-moved", None, (shifted(lambda _: _X), shifted(lambda _: _Z)), -4.0, 0.02, kind="plates")
-        yield Candidate("plate-moved", None, (shifted(lambda p: p),), 8.0, 0.03, kind="scale")
-        yield Candidate("plate-moved", None, (shifted(lambda p: cross(_UP, p)),), 8.0, 0.035, kind="turn")
+        yield Candidate("plate-moved", None, (shifts(lambda _: _X), shifts(lambda _: _Z)), -4.0, 0.02, kind="plates")
+        yield Candidate("plate-moved", None, (shifts(lambda p: p),), 8.0, 0.03, kind="scale")
+        yield Candidate("plate-moved", None, (shifts(lambda p: cross(_UP, p)),), 8.0, 0.035, kind="turn")
     for side in SIDES:
         axes = [step.axes for step in evidence.steps if step.side == side and step.plate in plates]
         if axes:
@@ -326,7 +329,7 @@ def candidates(
     yield Candidate("frame-rate-doubtful", None, (({}, inertia),), 6.0, 0.13, kind="rate")
     delays_s = np.linspace(-0.06, 0.06, 25)
     units = tuple(
-        ({n: delayed(wrench, late_s * evidence.rate_hz) for n, wrench in wrenches.items()}, None) for late_s in delays_s
+        ({n: delay_change(wrench, s * evidence.rate_hz) for n, wrench in wrenches.items()}, None) for s in delays_s
     )
     yield Candidate("time-offset", None, units, 3.0, 0.0, kind="delay", path=(delays_s, np.eye(len(delays_s))))
 
@@ -355,7 +358,8 @@ def _causes_of_plate(evidence: PlateEvidence, n: int, channels: Mapping[str, Flo
 def _faults_of_plate(
     evidence: PlateEvidence, n: int, channels: Mapping[str, FloatArray]
 ) -> Iterator[tuple[str, Candidate]]:
-    """Yield the faults of one plate that have no size (signs, exchanges, quarter turns) with their name on any plate."""
+    """Yield the faults of one plate that have no size (signs, exchanges, quarter turns), each with a name that is the same for
+    every plate."""
     plate = evidence.plates[n]
     size = (np.ones(1), np.ones((1, 1)))
     for k, (label, share) in enumerate(channels.items(), start=1):
@@ -384,7 +388,7 @@ def find_causes(
         judged = {group[0].candidate.plate for group in groups}
         estimates = (
             estimate_cause(disagreement, candidate)
-            for candidate in candidates(evidence, plates, channels)
+            for candidate in iterate_candidates(evidence, plates, channels)
             if not groups or (candidate.code == groups[0][0].candidate.code and candidate.plate not in judged)
         )
         least_score = table["least_score"] - table["as_likely"]
@@ -395,15 +399,15 @@ def find_causes(
         if not causes or causes[0].score < table["least_score"] or causes[0].share < table["least_share"]:
             break
         best = causes[0]
-        groups.append(tuple(_as_likely(causes, best.score - table["as_likely"])))
+        groups.append(tuple(_equally_likely_causes(causes, best.score - table["as_likely"])))
         if best.candidate.plate is None or best.candidate.kind == "plate":
             break
-        disagreement = disagreement.without(best)
+        disagreement = disagreement.subtract_cause(best)
     return tuple(groups)
 
 
-def _as_likely(causes: Sequence[Cause], least_score: float) -> Iterator[Cause]:
-    """Yield the causes with at least this score, without variants of the same fault of a plate."""
+def _equally_likely_causes(causes: Sequence[Cause], least_score: float) -> Iterator[Cause]:
+    """Yield the causes with a score of at least `least_score`, only one of several variants of the same fault of a plate."""
     seen = set()
     for cause in causes:
         fault = (cause.candidate.code, cause.candidate.plate, cause.candidate.kind, cause.candidate.side)
@@ -412,7 +416,7 @@ def _as_likely(causes: Sequence[Cause], least_score: float) -> Iterator[Cause]:
             yield cause
 
 
-def shifts_of_plates(disagreement: Disagreement) -> list[float]:
+def plate_shifts(disagreement: Disagreement) -> list[float]:
     """Return the distance (m) of each plate from the position at which it agrees best with feet and motion."""
     shifts = [replace(_shift_of_plate(disagreement.evidence, n), least=0.0) for n in disagreement.plates]
     return [cause.size for cause in (estimate_cause(disagreement, shift) for shift in shifts) if cause is not None]
@@ -432,7 +436,7 @@ def cause_findings(
         best = group[0].candidate
         if best.kind in ("delay", "mass") or (best.kind == "foot" and not _are_feet_on_plates(evidence)):
             continue
-        texts = [_description(evidence, cause) for cause in group]
+        texts = [_describe_cause(evidence, cause) for cause in group]
         effect = max((effect_of(cause) for cause in group), key=np.nan_to_num)
         codes = tuple(dict.fromkeys(cause.candidate.code for cause in group))
         listed = "; or ".join(text for text, _ in texts[:most_listed])
@@ -464,7 +468,7 @@ def _are_feet_on_plates(evidence: PlateEvidence) -> bool:
     return {step.side for step in steps} == {step.side for step in steps if is_on_plate(evidence, step)}
 
 
-def _description(evidence: PlateEvidence, cause: Cause) -> tuple[str, str]:
+def _describe_cause(evidence: PlateEvidence, cause: Cause) -> tuple[str, str]:
     """Return a description of a cause, and a hint."""
     candidate, size = cause.candidate, cause.size
     steps = [step for step in evidence.steps if candidate.plate in (None, step.plate)]

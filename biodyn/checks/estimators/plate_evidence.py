@@ -65,7 +65,7 @@ class MatchedStep:
 
     @cached_property
     def axes(self) -> FloatArray:
-        """Rows: forward and lateral unit vectors of the footprint, horizontal (2, 3)."""
+        """Horizontal unit vectors of the footprint (2, 3): forward and lateral."""
         forward = (self.toe - self.heel) * (1.0, 0.0, 1.0)
         forward = forward / np.linalg.norm(forward)
         right = cross(forward, (0.0, 1.0, 0.0))
@@ -219,8 +219,9 @@ def moment_effect(fit: Fit, evidence: PlateEvidence, plate: int, corrected: Floa
         while body != root:
             # includes the whole load, because a delay changes the moments most while the force is small
             for span in (rows, np.arange(step.first, step.stop)):
+                centre = fit.model.body_poses(fit.link_R_W[span], fit.link_p_W[span], body)[1]
                 force = difference[span, 3:]
-                moment = (difference[span, :3] - cross(fit.body_pose(body)[1][span], force)) @ step.axes.T
+                moment = (difference[span, :3] - cross(centre, force)) @ step.axes.T
                 known = moment[np.isfinite(moment).all(axis=1)]
                 effects.append(float(np.sqrt(np.mean(known**2, axis=0)).max()) / mass_kg if len(known) else 0.0)
             body = parents[body]

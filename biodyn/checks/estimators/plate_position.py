@@ -127,7 +127,7 @@ def measure_flat_feet(
     for step in evidence.steps:
         foot, ankle_label = ((), "") if step.side is None else feet.get(step.side, ((), ""))
         labels = [label for label in foot if label in column]
-        rows, plate = _flat_frames(step, points), evidence.plates[step.plate]
+        rows, plate = _flat_foot_frames(step, points), evidence.plates[step.plate]
         if not labels or len(rows) < _LEAST_FRAMES_OF_HEIGHT or not plate.outlined:
             continue
         corners = plate.corners
@@ -186,7 +186,7 @@ def report_plate_heights(
     return (*(note for note in notes if note is not None), *notes_between)
 
 
-def _flat_frames(step: MatchedStep, points: GaitPoints) -> IntArray:
+def _flat_foot_frames(step: MatchedStep, points: GaitPoints) -> IntArray:
     """Return frames with large force and a sole as horizontal as in standing."""
     if step.side is None:
         return np.zeros(0, dtype=np.intp)

@@ -64,7 +64,7 @@ class ResidualLimits:
     peak_force_n: float
     com_height_m: float
 
-    def of(self, kind: Literal["force", "moment"]) -> tuple[float, float, float]:
+    def select_kind(self, kind: Literal["force", "moment"]) -> tuple[float, float, float]:
         """Return the limits of warning and failure, and the part of both for segments without markers."""
         if kind == "force":
             return self.force_n, self.fail_force_n, self.unseen_force_n

@@ -71,8 +71,8 @@ def free_moment(
     return np.zeros(len(force)), None, False
 
 
-def least_load_n(size: FloatArray) -> float:
-    """Return the force (N) above which a plate counts as loaded: a tenth of the largest of the forces `size` (T,) N."""
+def load_threshold_n(size: FloatArray) -> float:
+    """Return the force, N, above which a plate counts as loaded: a tenth of the largest of the magnitudes `size` (T,), N."""
     least_n = 5.0
     loaded_share = 0.1  # share of the largest force
     return max(least_n, loaded_share * float(np.nan_to_num(size).max(initial=0.0)))
@@ -246,7 +246,7 @@ def _wrench_of_force(table: Storage, columns: ForceColumns) -> tuple[FloatArray,
             f"'{table.path.name}' is damaged: {columns.force[0]} ... contains numbers up to {largest:.1e}.", COPY_AGAIN
         )
     size = np.linalg.norm(force, axis=1)
-    least_n = least_load_n(size)
+    least_n = load_threshold_n(size)
     unknown = missing_load_rows(measured, point, least_n)
     known = np.asarray(np.isfinite(point).all(axis=1))
     loaded = (size > least_n) & known

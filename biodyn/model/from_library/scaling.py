@@ -84,7 +84,7 @@ def without_unseen_legs(
     moving = {body.definition.name for body in model.moving_segments}
     lost: dict[Side, list[str]] = {}
     for side, carrier in model.sole_body.items():
-        stiff = [name for name in _chain_to(model.skeleton, carrier) if name not in moving]
+        stiff = [name for name in _path_to_segment(model.skeleton, carrier) if name not in moving]
         if stiff:
             lost[side] = stiff  # type: ignore[index]
     if not lost:
@@ -123,7 +123,7 @@ def _missing_marker_text(
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def _chain_to(skeleton: SkeletonDefinition, name: str) -> list[str]:
+def _path_to_segment(skeleton: SkeletonDefinition, name: str) -> list[str]:
     """Return the names of the segments on the path from a child of the root to the segment `name`."""
     chain = []
     body = skeleton.body(name)

@@ -202,7 +202,7 @@ def cycle_count_text(curves: CycleCurves | None) -> str:
 
 
 def is_stance_known(curves: CycleCurves | None, foot_off_percent: float) -> bool:
-    """Return True if the mean curve is known over at least half of the stance.
+    """Return whether the mean curve is known over at least half of the stance.
 
     Args:
         foot_off_percent: mean foot off of the side; if it is NaN, any known value is sufficient.
@@ -234,8 +234,8 @@ Bands = dict[str, dict[str, FloatArray]]
 def cycle_bands(
     standard_deviations: pd.DataFrame, spatiotemporal: pd.DataFrame, mass_kg: float, variables: Container[str]
 ) -> Bands:
-    """Return the standard deviation of every torque or power over the cycle, Nm/kg or W/kg, averaged over the cycles of each
-    side.
+    """Return the standard deviation of every torque or power over the cycle, averaged over the cycles of each side, Nm/kg or
+    W/kg.
 
     The largest errors (joint centres, plates, inertias) are equal in all cycles and are not reduced by averaging.
     `standard_deviations`: table `joint_torques_sd` or `joint_powers_sd`. `variables`: requested variables; columns
@@ -340,5 +340,5 @@ def force_lines(ground_reaction: pd.DataFrame, name: str, weight_n: float) -> li
 
 
 def top_view_points(p_W: FloatArray) -> FloatArray:
-    """Return World points (..., 3) in top view (..., 2): forward is to the right of the page, left is up."""
+    """Project World points (..., 3) to the top view (..., 2): forward is to the right of the page, left is up."""
     return np.stack([p_W[..., 0], -p_W[..., 2]], axis=-1)

@@ -55,13 +55,13 @@ class Bars:
     lying: bool = False
 
     @property
-    def drawn(self) -> list[int]:
+    def visible_bars(self) -> list[int]:
         """Indices of the visible bars."""
         return [i for i in range(len(self.top)) if np.isfinite(self.top[i]) and self.top[i] != self.base[i]]
 
     @property
-    def reach(self) -> float:
-        """Largest end of a bar or whisker; 0 without bars."""
+    def largest_end(self) -> float:
+        """Largest value that a bar or whisker reaches; 0 without bars."""
         ends = self.top + (0.0 if self.error is None else np.nan_to_num(self.error))
         return float(ends[np.isfinite(ends)].max(initial=0.0))
 

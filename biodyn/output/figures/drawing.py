@@ -88,7 +88,7 @@ class PlotBox:
         return self.top + self.height
 
     @property
-    def below(self) -> float:
+    def tick_top(self) -> float:
         """Upper edge of the tick labels of x."""
         return self.bottom + Spacing.STRIP * len(self.panel.strips)
 
@@ -96,7 +96,7 @@ class PlotBox:
     def axis_label_baseline(self) -> float:
         """Baseline of the axis label of x."""
         lines = max((words.count("\n") + 1 for _, words in self.xticks), default=0)
-        return self.below + 3.0 + Spacing.TICK_LINE * lines + Spacing.LABEL
+        return self.tick_top + 3.0 + Spacing.TICK_LINE * lines + Spacing.LABEL
 
     @property
     def is_clipped(self) -> bool:
@@ -143,7 +143,7 @@ class Layout:
 
 
 def lay_out_figure(figure: Figure) -> Layout:
-    """Place the panels in a grid, row by row, with legends above rows and below all."""
+    """Place the panels in a grid, row by row, with legends above the rows and below the grid."""
     columns = max(min(figure.columns, sum(_column_span(panel) for panel in figure.panels)), 1)
     pitch = figure.width / columns
     places: list[PlotBox] = []
@@ -187,7 +187,7 @@ def small_panel_box(panel: Panel) -> PlotBox:
 
 
 def _small_ticks(axis: Axis, limits: tuple[float, float], width: float) -> Ticks:
-    """Return at least two ticks whose labels fit; fewer ticks have fewer digits. Otherwise return the fitting ticks."""
+    """Return the finest ticks whose labels fit into `width`, at least two; if this is not possible, the ticks that fit."""
     for most in (3.6, 2.4, 1.6, 1.0, 5.5):
         candidates = axis_ticks(axis, limits, most)
         if len(candidates) > 1 and all(text_width(words, SMALL) <= width for _, words in candidates):
@@ -354,13 +354,13 @@ def _key_rows(keys: Sequence[Key], width: float, top: float, title: str = "") ->
 
 
 def known_runs(known: BoolArray) -> list[tuple[int, int]]:
-    """Return first and one past the last index of each run of known values."""
+    """Return the first index, and the last index plus one, of each run of known values."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8)))
     return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 
 
 def join_curves(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return curves (..., n) over x (n,) joined to one, separated by NaN."""
+    """Join curves (..., n) over x (n,) to one curve, separated by NaN."""
     curves = y.reshape(-1, y.shape[-1])
     if len(curves) == 1:
         return np.asarray(x), curves[0]
@@ -401,7 +401,7 @@ PLAIN, HEADING = TextStyle(TEXT, INK), TextStyle(TEXT, INK, bold=True)
 class Pen(Protocol):
     """Drawing primitives of a medium. Points are pixels (n, 2) of the page, y down."""
 
-    def inside(self, place: PlotBox) -> AbstractContextManager[Any]:
+    def clip_to_panel(self, place: PlotBox) -> AbstractContextManager[Any]:
         """Clip drawing to the plot of a panel."""
 
     def stroke(self, pieces: Sequence[FloatArray], stroke: Stroke, *, closed: bool = False) -> None:
@@ -410,10 +410,10 @@ class Pen(Protocol):
     def fill(self, pieces: Sequence[FloatArray], name: str, opacity: float = 1.0, title: str = "") -> None:
         """Fill closed shapes; `title` is a tooltip if the medium has tooltips."""
 
-    def dots(self, points: FloatArray, diameter: float, name: str) -> None:
+    def draw_dots(self, points: FloatArray, diameter: float, name: str) -> None:
         """Draw dots."""
 
-    def text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
+    def write(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
         """Write text."""
 
 
@@ -428,26 +428,26 @@ def draw_figure(pen: Pen, placed: Layout) -> None:
 def draw_panel(pen: Pen, place: PlotBox) -> None:
     """Draw a panel with title, corner text, plot and axis labels."""
     panel = place.panel
-    pen.text(place.left, place.top - place.title_above, panel.title, HEADING._replace(size=place.title_size))
-    pen.text(place.right, place.top - place.corner_above, panel.corner, ENDING)
+    pen.write(place.left, place.top - place.title_above, panel.title, HEADING._replace(size=place.title_size))
+    pen.write(place.right, place.top - place.corner_above, panel.corner, ENDING)
     draw_plot(pen, place)
     y_label = TextStyle(place.label_size, anchor="middle", upright=True)
-    pen.text(place.left - 48.0, place.top + place.height / 2, panel.y.label, y_label)
-    pen.text(place.left + place.width / 2, place.axis_label_baseline, panel.x.label, TextStyle(TEXT, anchor="middle"))
+    pen.write(place.left - 48.0, place.top + place.height / 2, panel.y.label, y_label)
+    pen.write(place.left + place.width / 2, place.axis_label_baseline, panel.x.label, TextStyle(TEXT, anchor="middle"))
 
 
 def draw_small_panel(pen: Pen, panel: Panel) -> None:
     """Draw a single panel of a grid: title, unit and directions above the plot."""
     place = small_panel_box(panel)
-    pen.text(2.0, 11.5, panel.title, HEADING._replace(size=place.title_size))
-    pen.text(2.0, 23.0, panel.y.label, TextStyle(place.label_size))
+    pen.write(2.0, 11.5, panel.title, HEADING._replace(size=place.title_size))
+    pen.write(2.0, 23.0, panel.y.label, TextStyle(place.label_size))
     draw_plot(pen, place)
 
 
 def draw_plot(pen: Pen, place: PlotBox) -> None:
     """Draw the plot of a panel with axes, strips and tick labels."""
     panel = place.panel
-    with pen.inside(place):
+    with pen.clip_to_panel(place):
         for layer in panel.layers:
             if isinstance(layer, Shade):
                 pen.fill([_shade_box(layer, place, *span) for span in layer.spans], layer.color)
@@ -459,21 +459,21 @@ def draw_plot(pen: Pen, place: PlotBox) -> None:
     for number, strip in enumerate(panel.strips):
         _draw_strip(pen, strip, place, place.strip_top(number))
     middle = place.left + place.width / 2
-    pen.text(middle, place.top + place.height / 2, panel.note, TextStyle(TEXT, anchor="middle", italic=True))
+    pen.write(middle, place.top + place.height / 2, panel.note, TextStyle(TEXT, anchor="middle", italic=True))
     for value, words in place.yticks:
-        pen.text(place.left - TICK_GAP, float(place.y_pixels(value)) + ENDING.baseline, words, ENDING)
+        pen.write(place.left - TICK_GAP, float(place.y_pixels(value)) + ENDING.baseline, words, ENDING)
     for value, words in place.xticks:
         for number, line in enumerate(words.split("\n")):
-            pen.text(float(place.x_pixels(value)), place.below + 14.5 + Spacing.TICK_LINE * number, line, CENTRED)
+            pen.write(float(place.x_pixels(value)), place.tick_top + 14.5 + Spacing.TICK_LINE * number, line, CENTRED)
 
 
 def draw_key_row(pen: Pen, row: KeyRow) -> None:
     """Draw a line of a legend."""
     base = row.y + PLAIN.baseline
-    pen.text(row.title_left, base, row.title, HEADING)
+    pen.write(row.title_left, base, row.title, HEADING)
     for key, x in row.keys:
         draw_sample(pen, key, x, row.y)
-        pen.text(x + SAMPLE + Spacing.AFTER_SAMPLE, base, key.words, PLAIN)
+        pen.write(x + SAMPLE + Spacing.AFTER_SAMPLE, base, key.words, PLAIN)
 
 
 def draw_sample(pen: Pen, key: Key, x: float, y: float) -> None:
@@ -481,7 +481,7 @@ def draw_sample(pen: Pen, key: Key, x: float, y: float) -> None:
     if key.kind == "line":
         pen.stroke([np.array([[x, y], [x + SAMPLE, y]])], Stroke(key.color, key.width, key.dash, key.opacity))
         if key.point:
-            pen.dots(np.array([[x + SAMPLE / 2, y]]), 5.0, key.color)
+            pen.draw_dots(np.array([[x + SAMPLE / 2, y]]), 5.0, key.color)
     elif key.kind == "outline":
         pen.stroke([_box_path(x, y - 5.0, SAMPLE, 10.0)], Stroke(key.color, 1.0), closed=True)
     else:
@@ -533,7 +533,7 @@ def _draw_layer(pen: Pen, layer: Layer, place: PlotBox) -> None:
             _draw_bars(pen, layer, place)
         case Points():
             points = np.stack([place.x_pixels(layer.x), place.y_pixels(layer.y)], axis=1)
-            pen.dots(points[np.isfinite(points).all(axis=1)], layer.size, layer.color)
+            pen.draw_dots(points[np.isfinite(points).all(axis=1)], layer.size, layer.color)
         case Outline():
             points = np.stack([place.x_pixels(layer.points[:, 0]), place.y_pixels(layer.points[:, 1])], axis=1)
             if layer.fill:
@@ -546,7 +546,7 @@ def _draw_layer(pen: Pen, layer: Layer, place: PlotBox) -> None:
                 pen.stroke([_line_across(place, layer.at, layer.along)], stroke)
         case Text():
             at = float(place.x_pixels(layer.x)), float(place.y_pixels(layer.y))
-            pen.text(*at, layer.words, TextStyle(hue=color(layer.color), anchor=layer.anchor))
+            pen.write(*at, layer.words, TextStyle(hue=color(layer.color), anchor=layer.anchor))
         case Shade():
             pass  # behind the grid
 
@@ -558,7 +558,7 @@ def _draw_bars(pen: Pen, bars: Bars, place: PlotBox) -> None:
 
     half = bars.width / 2.0
     boxes, whiskers = [], []
-    for i in bars.drawn:
+    for i in bars.visible_bars:
         at, base, top = float(bars.at[i]), float(bars.base[i]), float(bars.top[i])
         boxes.append(pixel_points([at - half, at + half, at + half, at - half], [base, base, top, top]))
         if bars.error is not None and np.isfinite(bars.error[i]):
@@ -572,7 +572,7 @@ def _draw_bars(pen: Pen, bars: Bars, place: PlotBox) -> None:
 
 def _draw_strip(pen: Pen, strip: Strip, place: PlotBox, top: float) -> None:
     pen.fill([_box_path(place.left, top, place.width, STRIP_HEIGHT)], "grid")
-    pen.text(place.left - TICK_GAP, top + 0.5 * STRIP_HEIGHT + ENDING.baseline, strip.label, ENDING)
+    pen.write(place.left - TICK_GAP, top + 0.5 * STRIP_HEIGHT + ENDING.baseline, strip.label, ENDING)
     for span in strip.spans:
         x, width = place.strip_span(span)
         pen.fill([_box_path(x, top, width, STRIP_HEIGHT)], span.color or strip.color, title=span.words)

@@ -39,10 +39,10 @@ Axes: TypeAlias = axes.Axes
 _INCH = WIDTH_IN / WIDTH  # size of a pixel of the page
 
 
-def draw_with_matplotlib(figure: Figure) -> ShownFigure:
+def draw_with_matplotlib(figure: Figure) -> NotebookFigure:
     """Return a matplotlib Figure with one pair of axes per panel and one artist per layer."""
     placed = lay_out_figure(figure)
-    drawing = ShownFigure(figsize=(placed.width * _INCH, placed.height * _INCH), dpi=DPI, facecolor="white")
+    drawing = NotebookFigure(figsize=(placed.width * _INCH, placed.height * _INCH), dpi=DPI, facecolor="white")
     FigureCanvasAgg(drawing)
     for place in placed.places:
         _draw_panel(drawing, placed, place)
@@ -51,7 +51,7 @@ def draw_with_matplotlib(figure: Figure) -> ShownFigure:
     return drawing
 
 
-class ShownFigure(Drawing):
+class NotebookFigure(Drawing):
     """A matplotlib Figure that notebooks display without pyplot."""
 
     def _repr_png_(self) -> bytes:
@@ -131,7 +131,7 @@ def _format_axes(ax: Axes, place: PlotBox) -> None:
         ax.spines[side].set_color(AXIS)
         ax.spines[side].set_linewidth(_pixels_to_points(0.8))
     for tick in ax.xaxis.get_major_ticks() if panel.strips else ():
-        tick.label1.set_y(-(place.below - place.bottom) / place.height)
+        tick.label1.set_y(-(place.tick_top - place.bottom) / place.height)
     above = 1.0 + place.title_above / place.height
     ax.set_title(
         panel.title,
@@ -205,7 +205,7 @@ def _add_line(ax: Axes, line: Line2D) -> Line2D:
 def _add_bars(ax: Axes, bars: Bars) -> list:  # type: ignore[type-arg]
     half = bars.width / 2.0
     boxes, whiskers = [], []
-    for i in bars.drawn:
+    for i in bars.visible_bars:
         at, base, top = bars.at[i], bars.base[i], bars.top[i]
         box = np.array([[at - half, base], [at + half, base], [at + half, top], [at - half, top]])
         boxes.append(box[:, ::-1] if bars.lying else box)

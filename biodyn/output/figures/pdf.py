@@ -54,7 +54,7 @@ class _PdfPen:
     def __init__(self, pages: FPDF, left: float, top: float, scale: float) -> None:
         self.pages, self.origin, self.scale = pages, (left, top), scale
 
-    def inside(self, place: PlotBox) -> Any:
+    def clip_to_panel(self, place: PlotBox) -> Any:
         ((x, y),) = self._page_points(np.array([[place.left, place.top]]))
         return self.pages.rect_clip(x, y, self.scale * place.width, self.scale * place.height)
 
@@ -76,12 +76,12 @@ class _PdfPen:
             for piece in pieces:
                 self.pages.polyline(self._page_points(piece), polygon=True, style="F")
 
-    def dots(self, points: FloatArray, diameter: float, name: str) -> None:
+    def draw_dots(self, points: FloatArray, diameter: float, name: str) -> None:
         with self.pages.local_context(fill_color=color(name)):
             for x, y in self._page_points(points):
                 self.pages.circle(x, y, 0.5 * self.scale * diameter, style="F")
 
-    def text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
+    def write(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
         if not words:
             return
         pages, shown = self.pages, displayable_text(words)

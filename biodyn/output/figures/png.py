@@ -45,7 +45,7 @@ class _PngPen:
         self.texts: list[tuple[float, float, str, TextStyle]] = []
 
     @contextmanager
-    def inside(self, place: PlotBox) -> Iterator[None]:
+    def clip_to_panel(self, place: PlotBox) -> Iterator[None]:
         corners = self._pixels(np.array([[place.left, place.bottom], [place.right, place.top]]))
         self.clip = Bbox.from_extents(*corners.ravel().tolist())
         yield
@@ -67,7 +67,7 @@ class _PngPen:
         for piece in pieces:
             self.renderer.draw_path(gc, self._pixel_path(piece, True), IdentityTransform(), _rgb_colour(name))
 
-    def dots(self, points: FloatArray, diameter: float, name: str) -> None:
+    def draw_dots(self, points: FloatArray, diameter: float, name: str) -> None:
         gc = self._graphics_context(name)
         gc.set_linewidth(0.0)
         size = Affine2D().scale(0.5 * diameter * self.scale)
@@ -75,7 +75,7 @@ class _PngPen:
             gc, Path.unit_circle(), size, Path(self._pixels(points)), IdentityTransform(), _rgb_colour(name)
         )
 
-    def text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
+    def write(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
         if words:
             self.texts.append((self.scale * x, self.scale * y, words, style))
 

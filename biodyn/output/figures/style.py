@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from biodyn.conventions import SIDE_NAMES
-from biodyn.errors import printable
+from biodyn.errors import printable_text
 
 INK: Final = "#1f2933"
 MUTED: Final = "#66727f"
@@ -144,7 +144,7 @@ def _code_points() -> frozenset[int]:
 
 def displayable_text(text: object, longest: int = 1200) -> str:
     """Return text that the font can show: one line of limited length, missing letters as their numbers (`\\u5f20`)."""
-    words = printable(" ".join(str(text).split()))
+    words = printable_text(" ".join(str(text).split()))
     words = words if len(words) <= longest else f"{words[:longest]}…"
     return "".join(
         letter if ord(letter) in _code_points() else letter.encode("ascii", "backslashreplace").decode()

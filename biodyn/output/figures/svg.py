@@ -57,7 +57,7 @@ def _extent_texts(panel: Panel, keys: Sequence[Key], min_width: float = 1.5) -> 
         if isinstance(layer, Line) and layer.width >= min_width and np.isfinite(layer.y).any():
             low, high = float(np.nanmin(layer.y)), float(np.nanmax(layer.y))
             yield f"{_key_text(keys, layer.color, layer.dash)}{_format_number(low, digits)} to {_format_number(high, digits)}"
-        elif isinstance(layer, Bars) and not layer.outline and layer.drawn:
+        elif isinstance(layer, Bars) and not layer.outline and layer.visible_bars:
             yield f"{_key_text(keys, layer.color, ())}{', '.join(_bar_heights(panel, layer, digits))}"
 
 
@@ -65,7 +65,7 @@ def _bar_heights(panel: Panel, bars: Bars, digits: int) -> Iterator[str]:
     """Yield the height of each bar with the label of its tick."""
     ticks = (panel.y if bars.lying else panel.x).ticks or ()
     positions: FloatArray = np.array([value for value, _ in ticks])
-    for i in bars.drawn:
+    for i in bars.visible_bars:
         near = int(np.abs(positions - bars.at[i]).argmin()) if len(positions) else -1
         label = ticks[near][1].replace("\n", " ") + " " if near >= 0 and abs(positions[near] - bars.at[i]) < 0.5 else ""
         yield f"{label}{_format_number(float(bars.top[i]), digits)}"
@@ -149,7 +149,7 @@ class _SvgPen:
         return "".join(self.parts)
 
     @contextmanager
-    def inside(self, place: PlotBox) -> Iterator[None]:
+    def clip_to_panel(self, place: PlotBox) -> Iterator[None]:
         if not place.is_clipped:
             yield
             return
@@ -173,11 +173,11 @@ class _SvgPen:
                 f'<path d="{_path_data(pieces, True)}" fill="{color(name)}"{_opacity_attribute(opacity)}{shown}'
             )
 
-    def dots(self, points: FloatArray, diameter: float, name: str) -> None:
+    def draw_dots(self, points: FloatArray, diameter: float, name: str) -> None:
         radius = f'r="{_svg_units(diameter / 2)}" fill="{color(name)}"'
         self.parts += [f'<circle cx="{_svg_units(x)}" cy="{_svg_units(y)}" {radius}/>' for x, y in points.tolist()]
 
-    def text(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
+    def write(self, x: float, y: float, words: str, style: TextStyle = SMALL_TEXT) -> None:
         if not words:
             return
         at = (
@@ -239,7 +239,7 @@ def standard_grid(known: Collection[str], describe: Callable[[str], Described], 
     return _wrap_grid_rows(rows) + legend_markup(keys) if rows else Markup()
 
 
-def further_grid(names: Sequence[str], describe: Callable[[str], Described]) -> Markup:
+def further_panels_grid(names: Sequence[str], describe: Callable[[str], Described]) -> Markup:
     """Return panels of further variables, three per row."""
     rows = [_panel_row("", "motion", names[i : i + 3], describe) for i in range(0, len(names), 3)]
     return _wrap_grid_rows(rows) if rows else Markup()

@@ -36,8 +36,8 @@ from biodyn.variables.gait_variables import positive_about_transverse_axis
 #: Template for the curves of two trials, filled with the values of `paired_curve_values`.
 CURVES_TEMPLATE = '{% include "multi_trial_view.html.j2" %}'
 _SEVERAL = (
-    "The button or key o superimposes the persons at the pelvis, or shows them side by side; by gait cycle, all are at the same "
-    "per cent of a cycle. Arrows of superimposed persons have the colour of the person."
+    "The button or the key o superimposes the persons at the pelvis, or shows them side by side. By gait cycle, all persons are "
+    "shown at the same per cent of the cycle. Arrows of superimposed persons have the colour of the person."
 )
 _ONE_PLACE = "Both analyses are shown at the same position in the laboratory and at the same time."
 
@@ -68,7 +68,7 @@ def multi_trial_scene(
 ) -> dict[str, Any] | None:
     """Return the values for the 3-D view of several walks by name; None if no walk has a pose.
 
-    Parameters: `one_place` see `scene_values`, `most_bytes` of all walks.
+    Parameters: `one_place`: see `scene_values`; `most_bytes`: limit of the size of all walks together.
     """
     share = most_bytes // max(len(views), 1)
     persons = [
@@ -96,8 +96,8 @@ def paired_curve_values(
 ) -> dict[str, Any] | None:
     """Return the values for `CURVES_TEMPLATE`: the standard page of two trials, one grid per side; None without common curves.
 
-    Parameters: `cycles` side, start, end of the first person in the 3-D view; `behind`: layers of the norms of a variable, with
-    their `keys`.
+    Parameters: `cycles`: side, start and end, s, of each cycle of the first person in the 3-D view; `behind`: function that
+    returns the layers of the norms of a variable; `keys`: their legend.
     """
     first, other = means
     shared = [name for name in standard_page_variables() if _common_sides(first, other, name)]
@@ -266,9 +266,9 @@ def render_comparison_page(
 ) -> str:
     """Return the page of a comparison.
 
-    Parameters: `names` of the two; `views` of those that are results, not files of other software; `one_recording`: True if both
-    are analyses of the same recording; `lines` of the summary, `rows` of the differences, `figure` of the causes, `program`
-    version of biodyn.
+    Parameters: `names`: names of the two results; `views`: stored values of those results that biodyn computed;
+    `one_recording`: True if both are analyses of the same recording; `lines`: summary; `rows`: table of differences; `figure`:
+    figure of the causes; `program`: version of biodyn.
     """
     listing = '<ul class="causes">{% for line in lines %}<li>{{ line }}</li>{% endfor %}</ul>'
     summary = render_section("summary", "Differences and causes", listing, lines=lines)

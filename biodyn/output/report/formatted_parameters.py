@@ -87,7 +87,7 @@ _DIMENSIONLESS = "1"
 
 
 @dataclass(frozen=True)
-class NumberRow:
+class NormRow:
     """A parameter of both sides (NaN if unknown), with its norm and the name of the group (`source`), if any."""
 
     title: str
@@ -124,8 +124,8 @@ class NumberRow:
         return "" if self.unit == _DIMENSIONLESS else unit_label(self.unit)
 
 
-def number_rows(strides: Strides, curves: Curves, person: NormCovariates, norms: Sequence[Norms]) -> list[NumberRow]:
-    """Return all parameters with a norm, then the other dimensionless parameters of the stride."""
+def norm_rows(strides: Strides, curves: Curves, person: NormCovariates, norms: Sequence[Norms]) -> list[NormRow]:
+    """Return the rows of all parameters with a norm, then those of the other dimensionless parameters of the stride."""
     parameters = {side: {**values, **dimensionless_parameters(values, person)} for side, values in strides.items()}
     titles = {name: f"{title}, dimensionless" for name, (title, *_) in DIMENSIONLESS.items()}
     titles["stride_per_height"] = "Stride length in body heights"
@@ -139,11 +139,11 @@ def number_rows(strides: Strides, curves: Curves, person: NormCovariates, norms:
         if not any(np.isfinite(value) for value in values.values()):
             continue
         if group is None or scalar is None:
-            rows.append(NumberRow(titles.get(name) or parameter_label(name)[0], _DIMENSIONLESS, values))
+            rows.append(NormRow(titles.get(name) or parameter_label(name)[0], _DIMENSIONLESS, values))
             continue
         title = scalar.title if scalar.variable else titles.get(name) or parameter_label(name)[0]
         z: dict[str, float] = {side: (value - scalar.mean) / scalar.sd for side, value in values.items()}
-        rows.append(NumberRow(title, scalar.unit, values, scalar, group.short, z))
+        rows.append(NormRow(title, scalar.unit, values, scalar, group.short, z))
     return sorted(rows, key=lambda row: row.norm is None)
 
 
@@ -162,8 +162,9 @@ def windowed_parameter_rows(view: TrialView, names: Sequence[str] | None = None)
 
     Parameters without a value on either side are omitted; a cell is a dash if no window is covered.
 
-    A cell is the mean over the cycles whose window was measured, with one SD of the input errors of a torque or power
-    (of work and other integrals an upper bound), or of the cycles, and the per cent of the cycle of a peak.
+    A cell contains the mean over the cycles whose window was measured, and for a peak its instant in per cent of the cycle.
+    The SD is that of the input errors for torques and powers (an upper bound for work and other integrals), else that of the
+    cycles.
     """
     table = view.parameters
     table = table[~table["variable"].isin(view.tables["spatiotemporal"].columns)]
@@ -201,7 +202,7 @@ def _parameter_cell(view: TrialView, cycles: Sequence[Mapping[str, Any]]) -> str
 
 
 def _short_title(title: str) -> str:
-    """Return a title without "Peak": the instant says that it is one."""
+    """Return a title without "Peak", because the cell contains the instant of the peak."""
     short = title.removeprefix("Peak ")
     return short[:1].upper() + short[1:]
 

@@ -187,21 +187,21 @@ class Sections(Registry[Reportlet[Of]], Generic[Of]):
         standard page are `folded`.
         """
 
-        def add(data: Source[Of]) -> Source[Of]:
+        def register(data: Source[Of]) -> Source[Of]:
             source = template or str(load_resource(f"{self._prefix}{name}.html.j2", *self._templates))
             section = Section(name, title, Markup(), link, css, folded)
             self.add(name, (section, self._macros + source, data), place)
             return data
 
-        return add
+        return register
 
     def compile(self) -> None:
         """Compile all templates in advance."""
         for _, template, _ in self.values():
             _compile_template(template, self._templates)
 
-    def of(self, page: Of, only: Collection[str] | None = None) -> list[Section]:
-        """Return the sections of a page in order, or `only` the named ones."""
+    def fill(self, page: Of, only: Collection[str] | None = None) -> list[Section]:
+        """Return the filled sections of a page in order; with `only`, those with these names."""
         reportlets = [reportlet for name, reportlet in self.items() if only is None or name in only]
         return [section for reportlet in reportlets for section in self._render_reportlet(reportlet, page)]
 
@@ -261,7 +261,7 @@ def methods_text(
     text = (
         text_environment(*packages)
         .get_template(template)
-        .render(record=record, norms=norms, constants=_stated_constants(), **context)
+        .render(record=record, norms=norms, constants=_methods_constants(), **context)
     )
     paragraphs = []
     for part in text.split("## ")[1:]:
@@ -271,8 +271,8 @@ def methods_text(
     return Methods(tuple(paragraphs), tuple(cited))
 
 
-def _stated_constants() -> dict[str, float]:
-    """Return the constants of the program that the methods state."""
+def _methods_constants() -> dict[str, float]:
+    """Return the constants of the program that are given in the methods text."""
     from biodyn.estimation import coordinate_estimate, noise_model
 
     return {

@@ -52,16 +52,16 @@ def trial_pdf(view: TrialView, head: Letterhead | None = None) -> bytes:
     file = record["input"]["file"]
 
     def write_pages(paper: PdfWriter) -> bool:
-        paper.page()
+        paper.begin_page()
         _write_first_page(paper, page)
-        fits = paper.count == 1
+        fits = paper.page_count == 1
         _write_curve_pages(paper, page)
-        paper.page()
+        paper.begin_page()
         _write_emg(paper, page)
         _write_norm_table(paper, page)
         _write_check_list(paper, page)
         paper.draw_signature_line()
-        return fits and paper.count <= 3 + ("emg" in page.tables) + paper.longer
+        return fits and paper.page_count <= 3 + ("emg" in page.tables) + paper.longer
 
     foot = f"{file} · biodyn {record['versions']['biodyn']}"
     title = f"{record['subject']['name']}, {file}"
@@ -72,15 +72,15 @@ def _write_first_page(paper: PdfWriter, page: TrialPage) -> None:
     """Write subject, verdict with its causes, spatio-temporal parameters, and inputs of the analysis."""
     record = page.record
     paper.write_letterhead()
-    paper.title(record["subject"]["name"], 15.0)
-    paper.facts(head_facts(page))
-    paper.title(f"Verdict: {STATUS_WORDS[record['verdict']]}", 13.0)
+    paper.write_title(record["subject"]["name"], 15.0)
+    paper.write_facts(head_facts(page))
+    paper.write_title(f"Verdict: {STATUS_WORDS[record['verdict']]}", 13.0)
     paper.write_paragraph(verdict_sentence(record))
-    paper.list([check_sentence(cause) for cause in record.get("verdict_checks") or ()])
-    paper.title("Spatio-temporal parameters")
+    paper.write_list([check_sentence(cause) for cause in record.get("verdict_checks") or ()])
+    paper.write_title("Spatio-temporal parameters")
     _write_parameter_table(paper, page)
-    paper.title("How it was computed")
-    paper.facts(analysis_facts(page), with_head=False)
+    paper.write_title("How it was computed")
+    paper.write_facts(analysis_facts(page), with_head=False)
     paper.write_paragraph(
         "Methods, sources and every number: report.html, run.json and tables/ of the result.", smaller=1.0
     )
@@ -93,7 +93,7 @@ def _write_parameter_table(paper: PdfWriter, page: TrialPage) -> None:
         return
     heads = ("", "unit", *(f"#{SIDE_NAMES[side]}" for side in SIDES))
     cells = [(row["label"], row["unit"], *(_mean_text(row[side]) for side in SIDES)) for row in rows]
-    paper.table(heads, cells, (80, 40, 30, 30))
+    paper.write_table(heads, cells, (80, 40, 30, 30))
     counts = ", ".join(f"{SIDE_NAMES[side]} {page.cycle_counts[side]}" for side in SIDES)
     paper.write_paragraph(f"Mean ± standard deviation over the cycles ({counts}).", smaller=1.5)
 
@@ -119,7 +119,7 @@ def _write_curve_pages(paper: PdfWriter, page: TrialPage) -> None:
             below += f" Segments without markers have no angles here: {unmeasured}."
         if not normed:
             below += f" {' '.join(values.norm_reasons)}"
-        paper.curves(
+        paper.draw_curve_grid(
             "Motion and loads over the gait cycle", known, lambda name: describe_panel(page, name),
             cycle_keys(known, values.norms), below,
         )  # fmt: skip
@@ -127,10 +127,10 @@ def _write_curve_pages(paper: PdfWriter, page: TrialPage) -> None:
     names = [entry["name"] for entry in display_table()["figure"]]
     figures = [page.view.figures[name] for name in names if name in page.view.figures]
     if figures:
-        paper.page()
-        paper.title("Angles, moments and powers over time")
+        paper.begin_page()
+        paper.write_title("Angles, moments and powers over time")
     for count, figure in zip(range(len(figures), 0, -1), figures, strict=True):
-        paper.figure(figure, paper.rest / count)
+        paper.draw_figure(figure, paper.remaining_height / count)
 
 
 #: Explanation below tables with norms.
@@ -141,8 +141,8 @@ def _write_emg(paper: PdfWriter, page: TrialPage) -> None:
     """Draw the EMG of the muscles, if any was recognised."""
     figure = page.view.figures.get("emg")
     if figure is not None:
-        paper.title(figure.title)
-        paper.figure(figure, 0.9 * paper.rest)  # the caption is below
+        paper.write_title(figure.title)
+        paper.draw_figure(figure, 0.9 * paper.remaining_height)  # the caption is below
         paper.write_paragraph(figure.caption, smaller=1.5)
 
 
@@ -152,28 +152,28 @@ def _write_norm_table(paper: PdfWriter, page: TrialPage) -> None:
     if not values.norms:
         return
     rows = [row for row in compare_with_norms(page) if row.norm is not None]
-    paper.title("Against norms")
+    paper.write_title("Against norms")
     for reason in values.norm_reasons:
         paper.write_paragraph(reason)
     if rows:
         heads = ("", "unit", *(f"#{SIDE_NAMES[side]}" for side in SIDES), "#norm (95 % range)", "norm of")
         cells = [(row.title, row.unit_text, *map(row.text, SIDES), row.norm_text, row.source) for row in rows]
-        paper.table(heads, cells, (58, 24, 16, 16, 40, 26))
+        paper.write_table(heads, cells, (58, 24, 16, 16, 40, 26))
         if any("↑" in text or "↓" in text for cell in cells for text in cell):
             paper.write_paragraph(ARROWS, smaller=1.5)
     for group in values.norms:
-        paper.write_paragraph(f"{group.words}: {group.citation}. Licence: {group.licence}.", smaller=1.5)
+        paper.write_paragraph(f"{group.description}: {group.citation}. Licence: {group.licence}.", smaller=1.5)
 
 
 def _write_check_list(paper: PdfWriter, page: TrialPage) -> None:
     """Write all checks and warnings."""
     record = page.record
-    paper.title("All checks")
-    paper.list([check_sentence(check) for check in record["checks"]])
+    paper.write_title("All checks")
+    paper.write_list([check_sentence(check) for check in record["checks"]])
     warnings = [note for note in record["diagnostics"] if note["severity"] != "info"]
     if warnings:
-        paper.title("Warnings")
-        paper.list([f"{note['message']} {note.get('hint') or ''}" for note in warnings])
+        paper.write_title("Warnings")
+        paper.write_list([f"{note['message']} {note.get('hint') or ''}" for note in warnings])
 
 
 @dataclass(frozen=True)
@@ -314,11 +314,11 @@ class PdfWriter:
     colors: str = ""
 
     @property
-    def count(self) -> int:
+    def page_count(self) -> int:
         """Number of pages."""
         return int(self.pages.page_no())
 
-    def page(self, *, landscape: bool = False) -> None:
+    def begin_page(self, *, landscape: bool = False) -> None:
         """Begin a page."""
         margin = 10.0 if landscape else _MARGIN
         self.pages.add_page("landscape" if landscape else "portrait")
@@ -337,11 +337,11 @@ class PdfWriter:
             pages.line(pages.l_margin, pages.get_y(), pages.w - pages.r_margin, pages.get_y())
 
     @property
-    def rest(self) -> float:
+    def remaining_height(self) -> float:
         """Remaining height of the page, mm."""
         return float(self.pages.h - _BOTTOM - self.pages.get_y())
 
-    def facts(self, facts: Sequence[Fact], *, with_head: bool = True) -> None:
+    def write_facts(self, facts: Sequence[Fact], *, with_head: bool = True) -> None:
         """Set labels and values in two columns, optionally after the entries of the head."""
         pages = self.pages
         above = [(label, text) for label, text in self.head.entries.items() if with_head and text.strip()]
@@ -367,7 +367,7 @@ class PdfWriter:
                     pages.set_text_color(0)
                     row.cell(displayable_text(text, 2 * _LONGEST_NAME))
 
-    def title(self, text: str, size: float = 11.0) -> None:
+    def write_title(self, text: str, size: float = 11.0) -> None:
         """Write a heading."""
         self.pages.ln(2)
         self._write_line(displayable_text(text, _LONGEST_NAME), size, "B")
@@ -377,7 +377,7 @@ class PdfWriter:
         """Write a paragraph."""
         self._write_line(displayable_text(text), self.size - smaller, "B" if bold else "")
 
-    def list(self, texts: Sequence[str]) -> None:
+    def write_list(self, texts: Sequence[str]) -> None:
         """Write a list of sentences, with the number of omitted ones."""
         for text in texts[: self.most]:
             self.write_paragraph(text)
@@ -385,7 +385,7 @@ class PdfWriter:
         if len(texts) > self.most:
             self.write_paragraph(f"{len(texts) - self.most} more entries: see report.html.", bold=True)
 
-    def table(self, heads: Sequence[str], rows: Sequence[Sequence[object]], widths: Sequence[float]) -> None:
+    def write_table(self, heads: Sequence[str], rows: Sequence[Sequence[object]], widths: Sequence[float]) -> None:
         """Write a table with the width of the page; columns with a title that starts with "#" are right-aligned."""
         from fpdf.fonts import FontFace
 
@@ -408,12 +408,12 @@ class PdfWriter:
         if len(rows) > self.most:
             self.write_paragraph(f"{len(rows) - self.most} more rows: see report.html.", bold=True)
 
-    def curves(
+    def draw_curve_grid(
         self, title: str, known: Collection[str], describe: Callable[[str], Described], keys: Sequence[Key], below: str
     ) -> None:
         """Set the standard grid with its legend on a landscape page; `below`: explanation of the curves."""
-        self.page(landscape=True)
-        self.title(title, 10.0)
+        self.begin_page(landscape=True)
+        self.write_title(title, 10.0)
         pages = self.pages
         x0, top, width = pages.l_margin, pages.get_y(), pages.epw
         halves = _pair_rows(standard_page_rows(known))
@@ -437,12 +437,12 @@ class PdfWriter:
         pages.set_xy(x0, below_grid + high + 1.0)
         self._write_line(text, text_size, "")
 
-    def figure(self, figure: Figure, height: float) -> None:
+    def draw_figure(self, figure: Figure, height: float) -> None:
         """Draw a figure with the width of the page and at most `height` mm, on a new page if less than half of this is left."""
-        if self.rest < 0.5 * min(height, self.pages.eph):
-            self.page()
+        if self.remaining_height < 0.5 * min(height, self.pages.eph):
+            self.begin_page()
         pages, figure = self.pages, apply_side_colors(figure, self.colors)
-        high = draw_in_pdf(pages, figure, pages.l_margin, pages.get_y(), pages.epw, min(self.rest, height))
+        high = draw_in_pdf(pages, figure, pages.l_margin, pages.get_y(), pages.epw, min(self.remaining_height, height))
         pages.set_y(pages.get_y() + high + 1.0)
 
     def draw_signature_line(self) -> None:

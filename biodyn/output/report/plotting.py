@@ -40,7 +40,7 @@ from biodyn.variables.norms import read_covariates
 if TYPE_CHECKING:
     import pandas as pd
 
-    from biodyn.output.figures.matplotlib_backend import Axes, ShownFigure
+    from biodyn.output.figures.matplotlib_backend import Axes, NotebookFigure
     from biodyn.output.figures.trial import TrialView
 
 
@@ -151,7 +151,7 @@ class PlottableResult(TableAttributes):
     @overload
     def plot(
         self, *names: str, norms: str | None = ..., band: bool = ..., signs: Signs = ..., ax: None = ...
-    ) -> ShownFigure: ...
+    ) -> NotebookFigure: ...
     @overload
     def plot(self, *names: str, norms: str | None = ..., band: bool = ..., signs: Signs = ..., ax: Axes) -> Axes: ...
     def plot(
@@ -161,14 +161,14 @@ class PlottableResult(TableAttributes):
         band: bool = True,
         signs: Signs = CLINICAL,
         ax: Axes | None = None,
-    ) -> ShownFigure | Axes:
+    ) -> NotebookFigure | Axes:
         """Return a matplotlib Figure: a figure of the report by name, or the gait cycles of variables.
 
         Parameters:
             names: none for the panels of the report's standard page; "joint_torques"; or variables of the table
                 `gait_cycles`, one panel each: "knee_angle", "hip_flexion_moment".
             norms: norms behind variables: a name or TOML file, "auto" (norms of the report) or None.
-            band: one standard deviation of the input errors around the mean, if computed.
+            band: whether to draw one standard deviation of the input errors around the mean, if computed.
             signs: of variables: "clinical" as in the report, the same for both sides, or "coordinates" as in the tables.
                 With the latter, variables with opposite signs on both sides have no norms.
             ax: matplotlib Axes for one variable; they are returned, and `ax.legend()` shows the legend.
@@ -219,7 +219,7 @@ class PlottableResult(TableAttributes):
             cycles.attrs[key] = {name: words for name, words in cycles.attrs[key].items() if name not in omitted}
         return cycles
 
-    def curves_in(self, signs: Signs) -> Mapping[str, Mapping[str, CycleCurves]]:
+    def cycle_curves(self, signs: Signs) -> Mapping[str, Mapping[str, CycleCurves]]:
         """Return the gait cycles by variable and side, in a sign convention."""
         if signs == CLINICAL:
             return self.view.curves
@@ -244,13 +244,13 @@ class PlottableResult(TableAttributes):
             if name not in view.curves:
                 known = [*view.figures, *view.curves]
                 raise ResultError(f"'{name}' is neither a figure nor a variable.", variable_name_hint(str(name), known))
-        shown_norms = self.norms_behind(norms, signs)
+        shown_norms = self.background_norms(norms, signs)
         title = ", ".join(variable(name).title for name in names)
         errors = view.bands if band else {}
         figure = cycle_figure(title, view.curves, names, view.foot_off_percent, shown_norms, errors)
         if signs == CLINICAL:
             return figure
-        curves = self.curves_in(signs)
+        curves = self.cycle_curves(signs)
         panels = [
             cycle_panel(
                 variable(name).with_table_signs(),
@@ -270,7 +270,7 @@ class PlottableResult(TableAttributes):
         shown: Figure = apply_side_colors(figure, report_setting({"settings": self.settings}, "colors"))
         return shown
 
-    def norms_behind(self, name: str | None, signs: Signs) -> tuple[Norms, ...]:
+    def background_norms(self, name: str | None, signs: Signs) -> tuple[Norms, ...]:
         """Return the norms of the report ("auto"), none, or norms by name at the speed of this walk, if they depend on it.
 
         In signs of the coordinates, curves with opposite signs on both sides are omitted.
@@ -312,7 +312,7 @@ class PlottableResult(TableAttributes):
         return f"{record.get('input', {}).get('file', 'a walk')}: {record.get('verdict') or 'no verdict'}", lines
 
 
-def _draw_figure(figure: Figure, ax: Axes | None) -> ShownFigure | Axes:
+def _draw_figure(figure: Figure, ax: Axes | None) -> NotebookFigure | Axes:
     from biodyn.output.figures.matplotlib_backend import draw_into_axes, draw_with_matplotlib
 
     return draw_with_matplotlib(figure) if ax is None else draw_into_axes(ax, figure)
@@ -335,7 +335,7 @@ def overlay(
     norms: str | None = ...,
     signs: Signs = ...,
     ax: None = ...,
-) -> ShownFigure: ...
+) -> NotebookFigure: ...
 @overload
 def overlay(
     results: Sequence[PlottableResult],
@@ -354,7 +354,7 @@ def overlay(
     norms: str | None = "auto",
     signs: Signs = CLINICAL,
     ax: Axes | None = None,
-) -> ShownFigure | Axes:
+) -> NotebookFigure | Axes:
     """Draw the mean of the cycles of several results with standard deviation, one panel per variable and side.
 
     Parameters:
@@ -372,14 +372,14 @@ def overlay(
     require_signs(signs)
     labelled = _results_by_label(results, labels)
     sides = side_list(side)
-    curves = {label: result.curves_in(signs) for label, result in labelled.items()}
+    curves = {label: result.cycle_curves(signs) for label, result in labelled.items()}
     known = list(dict.fromkeys(name for by_name in curves.values() for name in by_name))
     for name in names or ("",):
         if name not in known:
             raise ResultError(f"No result has cycles of a variable '{name}'.", suggest_name(name, known))
     if ax is not None and len(names) * len(sides) != 1:
         raise ResultError("Axes take one variable of one side.", "Use side='r' or 'l', or draw without ax.")
-    first, *others = [result.norms_behind(norms, signs) for result in labelled.values()]
+    first, *others = [result.background_norms(norms, signs) for result in labelled.values()]
     shared = [
         group for group in first if all(any(_are_same_norms(group, o, names) for o in theirs) for theirs in others)
     ]

@@ -54,17 +54,17 @@ def scene_person(
     most_bytes: int = MOST_BYTES,
     unmeasured: Collection[str] = (),
 ) -> dict[str, Any] | None:
-    """Return the motion of a person; None if no frame has a pose, or an older result lacks the arrays.
+    """Return the values of the 3-D view of one person; None if no frame has a pose, or an older result lacks the arrays.
 
     Parameters: `arrays` of result.npz, `tables` ground_reaction, joint_torques and, for the gait cycles, spatiotemporal,
-    `contacts` of run.json, `name` in a scene of several persons, `most_bytes` of the numbers, `unmeasured`
-    segments without markers, drawn pale.
+    `contacts` of run.json, `name` of the person in a scene of several persons, `most_bytes`: limit of the size of the numbers,
+    `unmeasured`: segments without markers, which are drawn pale.
     """
     if "body_names" not in arrays or not np.isfinite(arrays["q"]).all(axis=1).any():
         return None
     mb = multibody_from_arrays(arrays)
     time_s, q = arrays["time_s"], np.asarray(arrays["q"], dtype=np.float64)
-    shape = _BodyShape.of(mb, q[np.flatnonzero(np.isfinite(q).all(axis=1))[0]])
+    shape = _BodyShape.from_posture(mb, q[np.flatnonzero(np.isfinite(q).all(axis=1))[0]])
     markers = len(arrays["marker_labels"]) if "markers_W" in arrays else 0
     bytes_per_frame = 2 * 3 * (shape.count + markers + 5) + 3 * markers + shape.figure_count
     every = max(1, -(-len(time_s) * bytes_per_frame // most_bytes))
@@ -137,7 +137,7 @@ class _BodyShape:
         return np.concatenate([self.figure.points(R_W, p_W), more], axis=1)
 
     @classmethod
-    def of(cls, mb: Multibody, q: FloatArray) -> _BodyShape:
+    def from_posture(cls, mb: Multibody, q: FloatArray) -> _BodyShape:
         """Return the shape of a tree in a posture (nq,), from masses and positions."""
         figure = StickFigure.from_posture(mb, q)
         joints = len(figure.bodies)
@@ -237,7 +237,7 @@ def _band_half_widths(arrays: Mapping[str, np.ndarray], rows: np.ndarray, shape:
 def _marker_values(
     arrays: Mapping[str, np.ndarray], rows: np.ndarray, R_W: FloatArray, p_W: FloatArray, centre: FloatArray
 ) -> dict[str, Any]:
-    """Return measured markers, and the offsets of the model markers: mm in 8 bits, up to 127 per axis."""
+    """Return the measured markers, and the offsets of the model markers from them: mm in 8 bits, up to 127 per axis."""
     bodies, offsets = arrays["marker_links"], arrays["marker_places"]
     fitted = p_W[:, bodies] + np.einsum("tmij,mj->tmi", R_W[:, bodies], offsets)
     measured = np.asarray(arrays["markers_W"], dtype=np.float64)[rows]
@@ -326,7 +326,7 @@ def _person_svg(person: Mapping[str, Any], dots: bool, named: bool) -> tuple[flo
     if not len(posed):
         return None
     row = int(posed[np.argmin(np.abs(posed - len(points) // 2))])
-    camera = _Camera.at(points[row, 0], float(person["top"]))
+    camera = _Camera.aim(points[row, 0], float(person["top"]))
     parts = [
         *_draw_plates(person, camera),
         *_draw_body(person, points[row], camera),
@@ -334,7 +334,7 @@ def _person_svg(person: Mapping[str, Any], dots: bool, named: bool) -> tuple[flo
     ]
     for foot in person["forces"]:
         cop, force_kn = _decode_positions(foot["place"], 1)[row, 0], _decode_positions(foot["force"], 1)[row, 0]
-        parts += camera.line(cop, cop + force_kn, foot["color"], 3.0)  # 1 m per kN
+        parts += camera.draw(cop, cop + force_kn, foot["color"], 3.0)  # 1 m per kN
     if named:
         parts.append(f'<text x="12" y="24" font-size="16" fill="{INK}">{escape(person["name"])}</text>')
     return float(person["times"][row]), "".join(parts)
@@ -349,7 +349,7 @@ class _Camera:
     lens: float
 
     @classmethod
-    def at(cls, target: FloatArray, top: float) -> _Camera:
+    def aim(cls, target: FloatArray, top: float) -> _Camera:
         yaw, pitch, distance = 0.55, 0.22, 2.1 * max(0.8, top)  # initial view of the page
         c = np.cos(pitch)
         way = np.array([np.sin(yaw) * c, np.sin(pitch), np.cos(yaw) * c])
@@ -365,7 +365,7 @@ class _Camera:
             return np.full(3, np.nan)
         return np.array([_WIDTH / 2 + self.lens * x / far, _HEIGHT / 2 - self.lens * y / far, far])
 
-    def line(self, a: FloatArray, b: FloatArray, color: str, width: float, more: str = "") -> list[str]:
+    def draw(self, a: FloatArray, b: FloatArray, color: str, width: float, more: str = "") -> list[str]:
         """Return a line between two points; empty if one is not visible."""
         p, q = self.project(a), self.project(b)
         if not (np.isfinite(p).all() and np.isfinite(q).all()):
@@ -395,11 +395,11 @@ def _draw_body(scene: Mapping[str, Any], points: FloatArray, camera: _Camera) ->
         if np.isfinite(far):
             width = 2.0 * 0.001 * radius_mm * camera.lens / far
             strokes.append(
-                (far, camera.line(points[start], points[end], "#d6c4b4", width, f' opacity="{0.2 if pale else 0.7}"'))
+                (far, camera.draw(points[start], points[end], "#d6c4b4", width, f' opacity="{0.2 if pale else 0.7}"'))
             )
     parts = [part for _, drawn in sorted(strokes, key=lambda stroke: -stroke[0]) for part in drawn]
     for start, end, pale in scene["bones"]:
-        parts += camera.line(points[start], points[end], AXIS if pale else "#3d4852", 2.5)
+        parts += camera.draw(points[start], points[end], AXIS if pale else "#3d4852", 2.5)
         parts += _draw_dot(camera, points[start], 3.0, AXIS if pale else INK)
     return parts
 
@@ -412,7 +412,7 @@ def _draw_markers(scene: Mapping[str, Any], row: int, camera: _Camera) -> list[s
     positions = _decode_positions(markers["measured"], count)[row]
     colors = markers.get("colors") or ["#0b6e4f"] * count
     parts = [
-        part for a, b in markers.get("links") or () for part in camera.line(positions[a], positions[b], "#8a949e", 1.2)
+        part for a, b in markers.get("links") or () for part in camera.draw(positions[a], positions[b], "#8a949e", 1.2)
     ]
     return parts + [
         dot
@@ -439,7 +439,8 @@ SEEN = "The body model in motion, measured points, force plates and ground react
 
 
 def scene_explanation(person: Mapping[str, Any], on_poses: bool, plates: int, filtered: bool | None) -> str:
-    """Explain the marks; `plates`: number of plates of the recording; `filtered`: True for filtered points, None if mixed."""
+    """Return the text that explains the marks in the view; `plates`: number of plates; `filtered`: True for filtered points,
+    None if mixed."""
     words = [
         "Arrows: ground reaction force (1 m = 1000 N) of the right and left foot; "
         "at the pelvis the residual force, ten times as long."

@@ -82,7 +82,7 @@ class TrialPage:
         return {side: int((sides == side).sum()) for side in SIDES}
 
     @cached_property
-    def figures_in(self) -> Mapping[str, list[str]]:
+    def figures_by_section(self) -> Mapping[str, list[str]]:
         """Return the names of the drawn figures by section, "" for figures with a separate section."""
         return group_by_section(name for name in self.view.figures if name in self.figures)
 
@@ -92,7 +92,7 @@ class TrialPage:
             "record": self.record,
             "sides": [(side, SIDE_NAMES[side], SIDE_COLORS[side]) for side in SIDES],
             "figures": self.figures,
-            "figures_in": self.figures_in,
+            "figures_by_section": self.figures_by_section,
             "captions": {name: figure.caption for name, figure in self.view.figures.items()},
         }
 
@@ -113,7 +113,7 @@ def render_trial_report(view: TrialView, figures: Mapping[str, Markup]) -> str:
         program=record["versions"]["biodyn"],
         foot=_FOOT,
     )
-    return str(apply_side_colors(render_page(frame, SECTIONS.of(page)), report_setting(record, "colors")))
+    return str(apply_side_colors(render_page(frame, SECTIONS.fill(page)), report_setting(record, "colors")))
 
 
 def head_facts(page: TrialPage) -> list[Fact]:

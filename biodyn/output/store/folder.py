@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from biodyn.errors import ResultError, printable
+from biodyn.errors import ResultError, printable_text
 from biodyn.library.toml_files import load_table
 
 # -- names
@@ -101,8 +101,9 @@ def _version_1_files() -> frozenset[str]:
     return frozenset(names | set(files["files"]))
 
 
-def listed_files(record: Mapping[str, Any]) -> dict[str, Mapping[str, Any]] | None:
-    """Return the manifest of a record by path, without paths outside the folder; None if the record has no manifest."""
+def manifest_entries(record: Mapping[str, Any]) -> dict[str, Mapping[str, Any]] | None:
+    """Return the entries of the manifest of a record by path, without paths outside the folder; None if there is no
+    manifest."""
     listed = record.get(FILES_ENTRY)
     if not isinstance(listed, list):
         return None
@@ -146,7 +147,7 @@ def mapping_or_empty(value: Any) -> Mapping[str, Any]:
 def trial_file_test(folder: Path, record_name: str = RECORD_NAME) -> IsWritten:
     """Return the test for files of a result or an export that biodyn wrote, from its manifest or the names of version 0.1.0."""
     record = read_raw_record(folder, record_name)
-    listed = None if record is None else listed_files(record)
+    listed = None if record is None else manifest_entries(record)
     if listed is None and record_name == RECORD_NAME:
         return _version_1_files().__contains__
     # A record may be forged: a file of the user does not become one of biodyn's by being listed.
@@ -156,7 +157,8 @@ def trial_file_test(folder: Path, record_name: str = RECORD_NAME) -> IsWritten:
 
 
 def _is_own_name(path: str, record_name: str) -> bool:
-    """Return whether biodyn uses this file name in a result folder, or this suffix in a folder of exported files."""
+    """Return whether biodyn writes files with this name into result folders, or with this suffix into folders of exported
+    files."""
     *folders, name = PurePosixPath(path).parts
     suffix = PurePosixPath(name).suffix
     if record_name != RECORD_NAME:
@@ -197,7 +199,7 @@ def foreign_files(folder: Path, is_written: IsWritten) -> list[str]:
 
 def _changed_files(folder: Path, record_name: str) -> list[str]:
     """Return the files of a result that changed after biodyn wrote them, except files that `biodyn report` regenerates."""
-    manifest = listed_files(read_raw_record(folder, record_name) or {}) or {}
+    manifest = manifest_entries(read_raw_record(folder, record_name) or {}) or {}
     return [
         path
         for path, entry in manifest.items()
@@ -239,7 +241,7 @@ def remove_written_files(folder: Path, is_written: IsWritten) -> None:
 def path_list_text(paths: list[str]) -> str:
     """Return the first three paths and the number of the others."""
     more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
-    return ", ".join(f"'{printable(path)}'" for path in paths[:3]) + more
+    return ", ".join(f"'{printable_text(path)}'" for path in paths[:3]) + more
 
 
 # -- manifest of a study's folders: the tables of group/ and the pages of subjects/
@@ -544,7 +546,7 @@ def default_result_folder(walk: Path) -> Path:
     """Return the default result folder of a walk: reports/<name of the walk>."""
     name = portable_name(walk.absolute().stem)
     return Path("reports") / (
-        name if name.strip(". ") and printable(name) == name else short_name(name.strip(". ") or "walk")
+        name if name.strip(". ") and printable_text(name) == name else short_name(name.strip(". ") or "walk")
     )
 
 

@@ -21,7 +21,7 @@ from biodyn.checks.body import STEP
 from biodyn.checks.trial_facts import residual_limits
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.diagnostics import Diagnostic, Verdict
-from biodyn.errors import InputFileError, printable
+from biodyn.errors import InputFileError, printable_text
 from biodyn.library.tables import load_entry
 from biodyn.library.toml_files import UserFile, load_table
 from biodyn.model.from_library.hip_centre import hip_regression
@@ -114,7 +114,7 @@ def _file_hash(path: Path) -> str | None:
 def to_json_values(value: Any) -> Any:
     """Return nested values as plain JSON types; NaN and infinities become None."""
     if isinstance(value, Mapping):
-        return {printable(str(key)): to_json_values(item) for key, item in value.items()}
+        return {printable_text(str(key)): to_json_values(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [to_json_values(item) for item in value]
     if isinstance(value, np.ndarray):
@@ -125,7 +125,7 @@ def to_json_values(value: Any) -> Any:
         return int(value)
     if isinstance(value, (float, np.floating)):
         return float(value) if np.isfinite(value) else None
-    return value if value is None else printable(str(value), keep="\n\t")
+    return value if value is None else printable_text(str(value), keep="\n\t")
 
 
 def _select_fields(value: object, names: str) -> dict[str, Any]:
@@ -276,7 +276,7 @@ def subject_fit_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
 
 
 def _millimetre_entries(value: object, names: str, prefix: str = "") -> dict[str, Any]:
-    """Return attributes of an object that are in m as entries in mm."""
+    """Convert attributes of an object from m to entries in mm."""
     return {f"{prefix}{name}m": 1e3 * getattr(value, name) for name in names.split()}
 
 

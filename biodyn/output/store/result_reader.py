@@ -37,7 +37,7 @@ from biodyn.output.store.folder import (
     TABLES_FOLDER,
     copy_files,
     iterate_files,
-    listed_files,
+    manifest_entries,
     record_digest,
     table_path,
     version_1_files,
@@ -115,7 +115,7 @@ class ResultFolder:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.record = read_record(self.folder)
-        self._listed = listed_files(self.record)
+        self._listed = manifest_entries(self.record)
 
     @property
     def table_names(self) -> tuple[str, ...]:
@@ -235,7 +235,7 @@ def read_record(folder: Path) -> dict[str, Any]:
         )
     if DIGEST_ENTRY in record and record[DIGEST_ENTRY] != record_digest(record):
         raise ResultError(f"'{path}' is damaged or was changed: it differs from what biodyn wrote.", _AGAIN)
-    if record.get(KIND_ENTRY) == COORDINATES and ARRAYS_NAME not in (listed_files(record) or {}):
+    if record.get(KIND_ENTRY) == COORDINATES and ARRAYS_NAME not in (manifest_entries(record) or {}):
         raise ResultError(
             f"'{folder}' holds only tables and {RECORD_NAME} of an OpenSim model, but this command needs arrays.",
             f"Results of older versions, of unevenly spaced rows and of very long tables have no arrays. {_AGAIN}",
@@ -272,7 +272,7 @@ def read_coordinates_view(folder: Path, record: Mapping[str, Any]) -> TrialView:
     """Return record and tables of a result of an OpenSim model; ResultError if a table cannot be read."""
     from biodyn.output.figures.trial import TrialView
 
-    listed = [Path(path) for path in listed_files(record) or {}]
+    listed = [Path(path) for path in manifest_entries(record) or {}]
     names = [path.stem for path in listed if path.parent.as_posix() == TABLES_FOLDER and path.suffix == ".csv"]
     try:
         tables = {name: read_csv(folder / table_path(name)) for name in names}
@@ -361,7 +361,7 @@ class StoredResult(PlottableResult):
     def save(self, folder: str | Path, force: bool = False) -> Path:
         """Copy the result into another folder, completely or not at all, and return its path; see `TrialResult.save`."""
         target = Path(folder)
-        listed = listed_files(self.record)
+        listed = manifest_entries(self.record)
         paths = [path for path in iterate_files(self.folder) if listed is None or path in (*listed, RECORD_NAME)]
         with write_folder(target, force) as place:
             copy_files(self.folder, paths, place)

@@ -35,7 +35,7 @@ from biodyn.output.store.folder import (
     TIMINGS_ENTRY,
     foreign_files,
     iterate_files,
-    listed_files,
+    manifest_entries,
     mapping_or_empty,
     packed_table_path,
     path_list_text,
@@ -80,7 +80,7 @@ def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
         "foot_wrenches": dynamics.foot_wrenches,
         "foot_wrench_bodies": np.asarray(dynamics.foot_wrench_links),
         "sides": np.array(sides, dtype=np.str_),
-        "measured": np.array([reaction.balanced(side) for side in sides]).reshape(len(sides), frames),
+        "measured": np.array([reaction.balanced_frames(side) for side in sides]).reshape(len(sides), frames),
         "on_floor": np.array([reaction.on_floor[side] for side in sides]).reshape(len(sides), frames),
         "coordinates": np.array([c.name for c in analysis.model.coordinates]),
         "coordinate_q": np.array([c.q_index for c in analysis.model.coordinates], dtype=np.int64),
@@ -336,7 +336,7 @@ def add_files(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
         )
     record = read_raw_record(folder) or {}
     pack = mapping_or_empty(mapping_or_empty(record.get("settings")).get("output")).get("tables") == "packed"
-    listed = listed_files(record)
+    listed = manifest_entries(record)
     if listed is None:
         is_written = trial_file_test(folder)
         listed = {path: {"path": path} for path in iterate_files(folder) if is_written(path) and path != RECORD_NAME}

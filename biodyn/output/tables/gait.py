@@ -111,7 +111,7 @@ def spatiotemporal_table(analysis: TrialAnalysis) -> pd.DataFrame:
     forces = stance_peaks(
         analysis.cycles,
         analysis.plate_rate_forces,
-        analysis.reaction.as_measured,
+        analysis.reaction.at_full_bandwidth,
         analysis.recording.markers.rate_hz,
         analysis.subject.mass_kg,
     )

@@ -10,7 +10,7 @@ import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.comparison.differences import UNEXPLAINED, Difference
-from biodyn.comparison.exchange import CAUSES
+from biodyn.comparison.part_exchange import CAUSES
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray
 from biodyn.model.from_osim.imported_model import ImportedModel
 from biodyn.output.tables.registry import table

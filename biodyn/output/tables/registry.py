@@ -37,7 +37,7 @@ class Table:
     decimals: int = DECIMALS
     coarser: Mapping[str, int] = field(default_factory=dict)
 
-    def of(self, analysis: TrialAnalysis) -> bool:
+    def is_available(self, analysis: TrialAnalysis) -> bool:
         """Return True if an analysis has this table."""
         return self.needs is None or self.needs(analysis)
 
@@ -62,16 +62,16 @@ def table(
     place: position in the order of tables; for other parameters see `Table`.
     """
 
-    def add(make: Maker) -> Maker:
+    def register(make: Maker) -> Maker:
         TABLES.add(name, Table(name, description, make, needs, request, when_packed, decimals, coarser or {}), place)
         return make
 
-    return add
+    return register
 
 
 def available_tables(analysis: TrialAnalysis) -> dict[str, Table]:
     """Return the tables of an analysis by name, in order."""
-    return {name: entry for name, entry in TABLES.items() if entry.of(analysis)}
+    return {name: entry for name, entry in TABLES.items() if entry.is_available(analysis)}
 
 
 def make_table(analysis: TrialAnalysis, name: str) -> pd.DataFrame:

@@ -65,15 +65,15 @@ def required_wrench(fit: Fit) -> FloatArray:
 
 
 def missing_force(
-    balance: BodyBalance, measured: FloatArray, frames: BoolArray, scale: _Scale, rate_hz: float
+    required: FloatArray, measured: FloatArray, frames: BoolArray, scale: _Scale, rate_hz: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the difference between the scaled required wrench and the plates in the given frames (T,); NaN elsewhere.
 
     The results are the missing vertical force (T,) in body weights (negative if the plates measure more than required), its
-    mean over `WINDOW_S`, and the horizontal distance (T,) m between the measured and the required centre of pressure. measured:
-    sum of the plate wrenches (T, 6).
+    mean over `WINDOW_S`, and the horizontal distance (T,) m between the measured and the required centre of pressure.
+    required: wrench (T, 6) required by the motion. measured: sum of the plate wrenches (T, 6).
     """
-    required = scale.factor * balance.required
+    required = scale.factor * required
     missing = np.where(frames, (required[:, 4] - measured[:, 4]) / scale.weight_n, np.nan)
     sustained = moving_mean(missing, max(round(WINDOW_S * rate_hz), 1))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -132,7 +132,7 @@ def mark_unmeasured_support(
     if scale is None:
         return dict(foot_outlines)
     on_plates = np.logical_and.reduce([frames for frames, _ in usable.values()])
-    _, sustained, _ = missing_force(balance, measured, on_plates, scale, rate_hz)
+    _, sustained, _ = missing_force(balance.required, measured, on_plates, scale, rate_hz)
     missing = widen_mask(np.nan_to_num(sustained) > beyond_a_hand, max(smear, round(0.5 * WINDOW_S * rate_hz)))
     result = {}
     for side, sole in foot_outlines.items():
@@ -154,7 +154,7 @@ def revise_by_force_balance(
     """
     # Shortest time with a known balance in which a contact is judged.
     min_known_s = 0.08
-    smear, least_frames = math.ceil(smear_s * rate_hz), min_known_s * rate_hz
+    smear, least_frames, margin = math.ceil(smear_s * rate_hz), min_known_s * rate_hz, math.ceil(WINDOW_S * rate_hz)
     usable, measured, scale = _compare_masses(contacts, foot_outlines, balance, smear, least_frames)
     if scale is None:
         return list(contacts)
@@ -164,8 +164,9 @@ def revise_by_force_balance(
         if side is None or not (item.contact.decision == "assigned" or item.frame_overhang_m is not None):
             judged.append(item)
             continue
-        on_plates, alone = (mask & _contact_frames(item, len(measured)) for mask in usable[side])
-        missing, sustained, arm_m = missing_force(balance, measured, on_plates, scale, rate_hz)
+        near = slice(max(item.first - margin, 0), item.stop + margin)
+        on_plates, alone = ((mask & _contact_frames(item, len(measured)))[near] for mask in usable[side])
+        missing, sustained, arm_m = missing_force(balance.required[near], measured[near], on_plates, scale, rate_hz)
         firm = alone if np.count_nonzero(alone) >= least_frames else on_plates
         known = np.isfinite(missing)
         evidence = {
@@ -180,7 +181,8 @@ def revise_by_force_balance(
         if np.count_nonzero(on_plates) < least_frames:
             judged.append(item)
         elif item.frame_overhang_m is not None:
-            judged += _split_at_plate_edge(item, item.frame_overhang_m, side, sustained, scale, rate_hz)
+            of_contact = sustained[item.first - near.start : item.stop - near.start]
+            judged += _split_at_plate_edge(item, item.frame_overhang_m, side, of_contact, scale, rate_hz)
         else:
             judged.append(_judge_whole_sole_contact(item, scale))
     return judged
@@ -252,7 +254,9 @@ def _compare_masses(
 def _split_at_plate_edge(
     item: PlateContact, frame_overhang_m: FloatArray, side: Side, sustained: FloatArray, scale: _Scale, rate_hz: float
 ) -> list[PlateContact]:
-    """Assign the frames of a contact across the edge of a plate in which the force balance supports it (`sustained`).
+    """Assign the frames of a contact across the edge of a plate in which the force balance supports it.
+
+    frame_overhang_m, sustained: (n,) overhang of the foot, and mean missing force of `missing_force`, in these frames.
 
     All other frames of the contact are rejected, and the reason states the missing force.
     """
@@ -267,7 +271,7 @@ def _split_at_plate_edge(
     )
     if abs(mean_n) > SUPPORTS * scale.weight_n:
         return [item.reject(f"{overhang}, and {difference}")]
-    supported = np.abs(np.nan_to_num(sustained[item.rows], nan=np.inf)) <= SUPPORTS
+    supported = np.abs(np.nan_to_num(sustained, nan=np.inf)) <= SUPPORTS
     accepted = supported | (frame_overhang_m <= OUTLINE_ERROR_M)
     first, stop = max(finite_stretches(accepted), key=lambda run: run[1] - run[0], default=(0, 0))
     if stop - first < max(MIN_CONTACT_S * rate_hz, min_supported_share * len(accepted)):

@@ -131,7 +131,7 @@ def reaction_from_decisions(
         )
 
     reaction = sum_loads(plates, decisions.items_filtered_like_plates(plates, rate_hz), smear_s)
-    full = [plate.at_full_bandwidth() for plate in plates]
+    full = [plate.filter_at_full_bandwidth() for plate in plates]
     if full_bandwidth is None and full and all(plate.cutoff_hz for plate in full):
         items = [_filter_like_plate(item, full[item.plate], rate_hz) for item in decisions.items]
         full_bandwidth = sum_loads(full, items, 0.5 / min(plate.cutoff_hz for plate in full))

@@ -57,7 +57,7 @@ class PlateSignals:
     outlined: bool = True
     side: Side | None = None
 
-    def at_full_bandwidth(self) -> PlateSignals:
+    def filter_at_full_bandwidth(self) -> PlateSignals:
         """Return the plate signals with the wrench filtered at full bandwidth, or unchanged if this wrench is unknown."""
         if self.full is None:
             return self

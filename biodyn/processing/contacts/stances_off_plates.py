@@ -282,8 +282,9 @@ def _wrench_in_foot_axes(
         return np.full((len(ahead_s), 6), np.nan)
     p, axes = place
     at = (strike + ahead_s) * rate_hz
-    frames = np.arange(len(wrench), dtype=np.float64)
-    masked = np.where(((frames >= span[0]) & (frames < span[1]))[:, None], wrench, 0.0)
+    near = slice(max(int(at[0]) - 1, 0), int(at[-1]) + 3)
+    frames = np.arange(len(wrench), dtype=np.float64)[near]
+    masked = np.where(((frames >= span[0]) & (frames < span[1]))[:, None], wrench[near], 0.0)
     values = _interpolate_rows(frames, masked, at)
     about = values[:, :3] - cross(p, values[:, 3:])
     return np.hstack([about @ axes, values[:, 3:] @ axes]) * _mirror_signs(side)

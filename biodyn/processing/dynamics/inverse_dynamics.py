@@ -205,7 +205,7 @@ def known_loads(fit: Fit, reaction: GroundReaction) -> KnownLoads:
     sides: list[Side] = [side for side in reaction.wrench if side in model.sole_body]
     below = distal_feet(model, sides)
     measured = {side: reaction.measured[side] & known for side in sides}
-    balanced = [reaction.balanced(side) & known for side in sides]
+    balanced = [reaction.balanced_frames(side) & known for side in sides]
     valid_body = {
         body.definition.name: np.logical_and.reduce(
             [known, ~frames_lost_distally(fit, body.definition.name)]

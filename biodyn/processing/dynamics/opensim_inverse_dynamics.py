@@ -112,7 +112,7 @@ def solve_model_dynamics(
     of_model = motion.tau[:, columns]
     valid = np.stack([valid_body[c.body] for c in model.coordinates] or [known], axis=1)[:, : len(columns)]
     torque_valid = covered[:, columns] & np.isfinite(of_model) & valid
-    all_known = np.logical_and.reduce([known, *(reaction.balanced(side) for side in sides)])
+    all_known = np.logical_and.reduce([known, *(reaction.balanced_frames(side) for side in sides)])
     # no residual exists without forces
     balanced = all_known & covered.all(axis=1) & (model.is_free and len(links) > 0)
     loads = KnownLoads(links, forces, balanced, torque_valid, valid_body)

@@ -54,7 +54,7 @@ class ModelFit:
         open: coordinates that the markers leave undetermined in some frame.
         followed: tracked markers on the model, with weights (T, M), 0 where not visible.
         recorded: measured positions (T, M, 3) m, in the order of `labels`.
-        pulls: weights (n,) of the tasks of the independent coordinates, as in `fit_coordinates`.
+        target_weights: weights (n,) of the tasks of the independent coordinates, as in `fit_coordinates`.
     """
 
     q: FloatArray
@@ -64,7 +64,7 @@ class ModelFit:
     notes: tuple[Diagnostic, ...]
     open: tuple[str, ...] = ()
     followed: FollowedMarkers | None = None
-    pulls: FloatArray | None = None
+    target_weights: FloatArray | None = None
     recorded: FloatArray = field(default_factory=lambda: np.empty((0, 0, 3)))
 
     @property
@@ -100,7 +100,7 @@ def fit_to_markers(
     by_name = {coordinate.name: coordinate for coordinate in model.coordinates}
     free = [by_name[name] for name in names]
     lower, upper, given = _coordinate_limits(free, time_s)
-    pulls, targets, more = _coordinate_tasks(free, given, tasks, len(time_s))
+    target_weights, targets, more = _coordinate_tasks(free, given, tasks, len(time_s))
     default = np.array([coordinate.default for coordinate in free])
     bodies = np.array([model.multibody.body_index(str(places[name].body)) for name in chosen])
     local = np.array([places[name].place_m for name in chosen])
@@ -118,21 +118,21 @@ def fit_to_markers(
         upper,
         _initial_configurations(free, default),
         np.array([coordinate.to_ground for coordinate in free]),
-        pulls,
+        target_weights,
         targets,
     )
     free_to_move = np.asarray((lower < upper).all(axis=0))
     followed = FollowedMarkers(bodies, local, by_frame)
-    at = undetermined_coordinates(coupled, followed, solution, free_to_move, pulls) if report else ()
+    at = undetermined_coordinates(coupled, followed, solution, free_to_move, target_weights) if report else ()
     q = np.full((len(p_WM), len(model.coordinates)), np.nan)
     turns = np.array([coordinate.to_ground and coordinate.rotational for coordinate in free])
-    lost = undetermined_rotations(coupled, followed, solution.q, free_to_move, pulls, turns, rate_hz)
+    lost = undetermined_rotations(coupled, followed, solution.q, free_to_move, target_weights, turns, rate_hz)
     known = (solution.status != UNSEEN) & ~lost
     if known.any():
         q[known] = _insert_given_coordinates(model, names, solution.q[known])
     unclear = tuple(names[k] for k in at)
     notes += [*more, *(_fit_findings(solution, unclear, lost) if report else ())]
-    return ModelFit(q, tuple(chosen), weights, solution, tuple(notes), unclear, followed, pulls, recorded)
+    return ModelFit(q, tuple(chosen), weights, solution, tuple(notes), unclear, followed, target_weights, recorded)
 
 
 def _insert_given_coordinates(model: OpenSimModel, names: Sequence[str], q: FloatArray) -> FloatArray:
@@ -183,7 +183,7 @@ def _coordinate_limits(free: Sequence[Coordinate], time_s: FloatArray) -> tuple[
         if coordinate.locked or coordinate.prescribed:
             given[k] = True
             function = coordinate.prescription if coordinate.prescribed else None
-            lower[:, k] = coordinate.default if function is None else function.at(time_s[None])[0]
+            lower[:, k] = coordinate.default if function is None else function.evaluate(time_s[None])[0]
             upper[:, k] = lower[:, k]
         elif coordinate.clamped and coordinate.lower <= coordinate.upper:
             lower[:, k], upper[:, k] = coordinate.lower, coordinate.upper
@@ -195,16 +195,16 @@ def _coordinate_tasks(
 ) -> tuple[FloatArray, FloatArray, list[Diagnostic]]:
     """Return weights (n,) and targets (1 or T, n) of the coordinate tasks, and findings about unused ones."""
     long = any(isinstance(target, np.ndarray) for _, target in tasks.coordinates.values())
-    pulls, targets = np.zeros(len(free)), np.zeros((frames if long else 1, len(free)))
+    target_weights, targets = np.zeros(len(free)), np.zeros((frames if long else 1, len(free)))
     for k, coordinate in enumerate(free):
         weight, target = tasks.coordinates.get(coordinate.name, (0.0, None))
         targets[:, k] = coordinate.default if target is None else target
-        pulls[k] = 0.0 if given[k] else weight
+        target_weights[k] = 0.0 if given[k] else weight
     unused = [name for name in tasks.coordinates if name not in {coordinate.name for coordinate in free}]
     if not unused:
-        return pulls, targets, []
+        return target_weights, targets, []
     message = f"Coordinates of the set-up do not exist in the model or are coupled: {_list_text(unused)}."
-    return pulls, targets, [Diagnostic("marker-weights", "warning", message, value=float(len(unused)))]
+    return target_weights, targets, [Diagnostic("marker-weights", "warning", message, value=float(len(unused)))]
 
 
 def _initial_configurations(free: Sequence[Coordinate], default: FloatArray) -> FloatArray:

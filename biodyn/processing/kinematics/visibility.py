@@ -172,11 +172,11 @@ _JUDGED_EVERY_S: Final = 0.04
 
 
 def undetermined_coordinates(
-    coupled: CoupledMultibody, markers: FollowedMarkers, solution: InverseKinematics, free: BoolArray, pulls: FloatArray
+    coupled: CoupledMultibody, markers: FollowedMarkers, solution: InverseKinematics, free: BoolArray, tasks: FloatArray
 ) -> tuple[int, ...]:
     """Return the indices of the coordinates that are undetermined in some UNDETERMINED frame of the fit, at least one.
 
-    free: (n,) coordinates that may move. pulls: (n,) weights of their tasks, as in `fit_coordinates`.
+    free: (n,) coordinates that may move. tasks: (n,) weights of their tasks, as in `fit_coordinates`.
     """
     # Number of examined frames. Undetermined coordinates depend on the visible markers and rarely change within a walk.
     most_frames = 20
@@ -185,7 +185,7 @@ def undetermined_coordinates(
     looked_at = frames[:: max(1, len(frames) // most_frames)]
     for t, J in zip(looked_at, markers.jacobians(coupled, solution.q[looked_at])[..., free], strict=True):
         H = np.einsum("m,mik,mil->kl", markers.weights[t], J, J)
-        H += np.diag(pulls[free]) * markers.weights[t].sum()
+        H += np.diag(tasks[free]) * markers.weights[t].sum()
         indices |= set(np.flatnonzero(free)[_least_determined_coordinates(H)].tolist())
     return tuple(sorted(indices))
 
@@ -195,7 +195,7 @@ def undetermined_rotations(
     markers: FollowedMarkers,
     q: FloatArray,
     free: BoolArray,
-    pulls: FloatArray,
+    tasks: FloatArray,
     turns: BoolArray,
     rate_hz: float,
 ) -> BoolArray:
@@ -216,7 +216,7 @@ def undetermined_rotations(
         levers = []
         for shown in (visible, np.ones_like(visible)):
             H = np.einsum("tm,tmik,tmil->tkl", shown * weights, J, J)
-            covariance = np.linalg.inv(H + np.diag(pulls[free] + ridge_m2))
+            covariance = np.linalg.inv(H + np.diag(tasks[free] + ridge_m2))
             worst = np.linalg.eigvalsh(covariance[:, turning[:, None], turning])[:, -1]
             levers.append(1.0 / np.sqrt(worst))
         return np.stack(levers, axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from biodyn.errors import printable
+from biodyn.errors import printable_text
 from biodyn.library.settings_section import Field, Section, field_validator
 from biodyn.library.toml_files import suggest_name
 from biodyn.processing.signals.smoothing import SMOOTHING
@@ -49,7 +49,7 @@ class SignalSettings(Section):
     def _check_method(cls, name: str) -> str:
         if name not in method_names():
             near = suggest_name(name, method_names())
-            raise ValueError(f"there is no {SMOOTHING.kind} '{printable(name)}'. {near}".rstrip("."))
+            raise ValueError(f"there is no {SMOOTHING.kind} '{printable_text(name)}'. {near}".rstrip("."))
         return name
 
     @field_validator("cutoff_hz", "force_cutoff_hz")

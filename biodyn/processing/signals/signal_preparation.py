@@ -174,15 +174,15 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
     wanted = [i for i, label in enumerate(everything.labels) if mapping.role(label) or label in mapping.unknown]
     labels = tuple(everything.labels[i] for i in wanted)
     markers = Markers(labels, everything.positions[:, wanted], everything.rate_hz)
-    jump_m = None if recording.on_poses else distance_from_median(everything)
+    jump_m = None if recording.uses_poses else distance_from_median(everything)
     if jump_m is not None:
         markers = remove_spikes(markers, jump_m[:, wanted])
     raw = tuple(plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates)
     automatic = choose_cutoff(markers.positions, markers.rate_hz) if settings.cutoff_hz == "auto" else None
-    method = select_method(settings, recording.on_poses)
+    method = select_method(settings, recording.uses_poses)
     settings = settings.model_copy(update={"method": method.name})
     if automatic is not None:
-        if recording.on_poses:
+        if recording.uses_poses:
             automatic = replace(automatic, points="virtual points")
         settings = settings.model_copy(update={"cutoff_hz": automatic.cutoff_hz})
     bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), (), jump_m, automatic, method)

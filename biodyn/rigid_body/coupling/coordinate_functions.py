@@ -30,7 +30,7 @@ class Linear:
         """Number m of coordinates on which the function depends."""
         return len(self.slopes)
 
-    def at(self, x: FloatArray) -> Derivatives:
+    def evaluate(self, x: FloatArray) -> Derivatives:
         """Return value (T,), gradient and curvature (None) of the function at arguments x (m, T)."""
         slopes = np.array(self.slopes)
         value = np.full(x.shape[1], self.offset) + slopes @ x
@@ -44,7 +44,7 @@ class Piecewise:
     pieces: PPoly
     arguments: int = 1
 
-    def at(self, x: FloatArray) -> Derivatives:
+    def evaluate(self, x: FloatArray) -> Derivatives:
         """Return value, slope and curvature (T,) of the function at arguments x (1, T)."""
         inside = np.clip(x[0], float(self.pieces.x[0]), float(self.pieces.x[-1]))
         away = x[0] - inside
@@ -61,7 +61,7 @@ class Polynomial:
     coefficients: tuple[float, ...]
     arguments: int = 1
 
-    def at(self, x: FloatArray) -> Derivatives:
+    def evaluate(self, x: FloatArray) -> Derivatives:
         """Return value, slope and curvature (T,) of the polynomial at arguments x (1, T)."""
         p = np.poly1d(self.coefficients)
         return p(x[0]), p.deriv()(x[0])[None], p.deriv(2)(x[0])
@@ -152,7 +152,7 @@ class CoordinateMap:
     terms: tuple[Term, ...] = ()
     turning: tuple[int, ...] = ()
 
-    def at(self, q: FloatArray, v: FloatArray | None = None) -> CoordinateMapValues:
+    def evaluate(self, q: FloatArray, v: FloatArray | None = None) -> CoordinateMapValues:
         """Evaluate the functions at q (T, nq), and the velocity-dependent terms if speeds v (T, nq) are given."""
         frames = len(q)
         z, bias = np.empty((frames, self.nz)), np.zeros((frames, self.nz))
@@ -164,7 +164,7 @@ class CoordinateMap:
             z[:, out] = columns[source]
         for term in self.terms:
             sources = list(term.sources)
-            z[:, term.out], gradient, curvature = term.function.at(columns[sources])
+            z[:, term.out], gradient, curvature = term.function.evaluate(columns[sources])
             gradients.append(gradient)
             if qdot is not None and curvature is not None:
                 bias[:, term.out] = curvature * qdot[:, sources[0]] ** 2
@@ -182,7 +182,7 @@ class CoordinateMap:
 
 @dataclass(frozen=True, eq=False)
 class CoordinateMapValues:
-    """A coordinate map evaluated at given coordinates: z (T, nz) and products with its Jacobian G. Created by `CoordinateMap.at`.
+    """Result of `CoordinateMap.evaluate`: z (T, nz) at given coordinates, and products with the Jacobian G.
 
     bias: the part (T, nz) of zddot that does not depend on the accelerations.
     """
@@ -321,7 +321,7 @@ def evaluation_memory(laws: CouplingFunctions) -> EvaluatedFunctions:
         slope=np.zeros(sources),
         curve=np.zeros(sources),
         gradient=np.zeros(len(laws.column)),
-        pull=np.zeros(count),
+        adjoint=np.zeros(count),
     )
 
 

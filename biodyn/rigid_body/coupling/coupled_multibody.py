@@ -54,7 +54,7 @@ class CoupledMultibody:
         """Return the joint coordinates z (T, nz), rad or m, for the top-layer coordinates q (T, nq)."""
         z = checked_array(q, (None, self.nq), "q")
         for layer in self.layers:
-            z = layer.at(z).z
+            z = layer.evaluate(z).z
         return z
 
     def motion(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -79,11 +79,11 @@ class CoupledMultibody:
         tau = np.empty_like(top)
         for start in range(0, len(top), BLOCK):
             at = slice(start, start + BLOCK)
-            z, zdot, zddot, passed = self._evaluate_layers(top[at], speeds[at], accelerations[at])
+            z, zdot, zddot, evaluated = self._evaluate_layers(top[at], speeds[at], accelerations[at])
             forces = inverse_dynamics(
                 self.multibody, z, zdot, zddot, None if loads is None else loads[at], wrench_bodies
             )
-            for layer in reversed(passed):
+            for layer in reversed(evaluated):
                 forces = layer.map_forces(forces)
             tau[at] = forces
         return tau
@@ -93,8 +93,8 @@ class CoupledMultibody:
         z = checked_array(q, (None, self.nq), "q")
         G: FloatArray | None = None
         for layer in self.layers:
-            passed = layer.at(z)
-            z, below = passed.z, passed.jacobian()
+            evaluated = layer.evaluate(z)
+            z, below = evaluated.z, evaluated.jacobian()
             G = below if G is None else below @ G
         M = mass_matrix(self.multibody, z)
         return M if G is None else G.transpose(0, 2, 1) @ M @ G
@@ -112,15 +112,15 @@ class CoupledMultibody:
         Arguments as for `inverse_dynamics`. All frames are processed at once; pass a long motion in blocks.
         """
         top, speeds, accelerations = self._checked_top_state(q, v, vdot)
-        z, zdot, zddot, passed = self._evaluate_layers(top, speeds, accelerations)
+        z, zdot, zddot, evaluated = self._evaluate_layers(top, speeds, accelerations)
         by_velocity, by_acceleration = np.zeros_like(accelerations), accelerations
-        for layer in passed:
+        for layer in evaluated:
             by_velocity = layer.map_speeds(by_velocity) + layer.bias
             by_acceleration = layer.map_speeds(by_acceleration)
         tau = inverse_dynamics(self.multibody, z, zdot, zddot, wrenches, wrench_bodies)
         other = inverse_dynamics(self.multibody, z, zdot, by_velocity, wrenches, wrench_bodies)
         other += (mass_matrix(self.multibody, z) @ by_acceleration[..., None])[..., 0]
-        for layer in reversed(passed):
+        for layer in reversed(evaluated):
             tau, other = layer.map_forces(tau), layer.map_forces(other)
         return tau, other
 
@@ -137,12 +137,12 @@ class CoupledMultibody:
     def _evaluate_layers(
         self, q: FloatArray, v: FloatArray, vdot: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, list[CoordinateMapValues]]:
-        passed = []
+        evaluated = []
         for layer in self.layers:
-            at = layer.at(q, v)
+            at = layer.evaluate(q, v)
             q, v, vdot = at.z, at.map_speeds(v), at.map_speeds(vdot) + at.bias
-            passed.append(at)
-        return q, v, vdot, passed
+            evaluated.append(at)
+        return q, v, vdot, evaluated
 
 
 #: Step of finite differences, rad or m: half the digits of a double.
@@ -187,7 +187,7 @@ def fit_coordinates(
     upper: ArrayLike,
     starts: ArrayLike,
     base: BoolArray,
-    pulls: ArrayLike | None = None,
+    target_weights: ArrayLike | None = None,
     targets: ArrayLike | None = None,
     tolerance: float = 1e-8,
     max_iterations: int = 100,
@@ -199,8 +199,9 @@ def fit_coordinates(
         lower, upper: (n,) or (T, n) limits, rad or m; a coordinate with equal limits is given.
         starts: (K, n) initial configurations of the first frame and of frames after a failed one; the best result is used.
         base: (n,) coordinates that place the whole body; in these frames they are fitted first.
-        pulls, targets: (n,) and (n,) or (T, n): adds W sum_j pulls_j (q - targets)_j^2 to the cost, W the summed weight of the
-            visible markers. These are the coordinate tasks of OpenSim, which divides marker weights by their sum.
+        target_weights, targets: weights c (n,) and targets (n,) or (T, n): W sum_j c_j (q - targets)_j^2 is added to the
+        cost, where W is the sum of the weights of the visible markers. These are the coordinate tasks of OpenSim, which
+        divides marker weights by their sum.
         tolerance: a frame has converged if no coordinate would change by more, rad or m.
 
     Each frame starts from the previous one. Raises ModelError for wrong shapes, unknown bodies, negative weights, or a lower
@@ -211,7 +212,7 @@ def fit_coordinates(
     goal = FitTargets(
         lower=_coordinate_rows(lower, n, frames, "lower"),
         upper=_coordinate_rows(upper, n, frames, "upper"),
-        pulls=np.zeros(n) if pulls is None else checked_array(pulls, (n,), "pulls"),
+        target_weights=np.zeros(n) if target_weights is None else checked_array(target_weights, (n,), "target_weights"),
         targets=np.zeros((1, n)) if targets is None else _coordinate_rows(targets, n, frames, "targets"),
         starts=checked_array(starts, (None, n), "starts"),
         base=np.ascontiguousarray(base, dtype=np.bool_),
@@ -221,7 +222,7 @@ def fit_coordinates(
     if (goal.lower > goal.upper).any():
         raise ModelError("A lower limit is above its upper limit.")
     laws = kernel_functions(coupled.layers)
-    passed, room = evaluation_memory(laws), _working_memory(n)
+    evaluated, room = evaluation_memory(laws), _working_memory(n)
     work = allocate_fit_memory(tree, coupled.multibody.nq, len(places))
     result = InverseKinematics.allocate(frames, n, len(places))
     nothing, none = np.zeros(0), np.zeros((0, 0))
@@ -236,7 +237,7 @@ def fit_coordinates(
             starts=goal.starts if start == 0 or not np.isfinite(result.cost[start - 1]) else goal.starts[:0],
         )  # fmt: skip
         coupled_inverse_kinematics(
-            tree, problem, laws, part, float(tolerance), int(max_iterations), MIN_MARKERS, work, passed, room,
+            tree, problem, laws, part, float(tolerance), int(max_iterations), MIN_MARKERS, work, evaluated, room,
             result.q[at], result.marker_error[at], result.cost[at], result.iterations[at], result.status[at],
         )  # fmt: skip
     return result
@@ -261,7 +262,7 @@ def _working_memory(n: int) -> FrameMemory:
         best=np.zeros(n),
         hessian=np.zeros((n, n)),
         factors=np.zeros((n, n)),
-        drive=np.zeros(n),
+        force=np.zeros(n),
         right=np.zeros(n),
         step=np.zeros(n),
         pinned=np.zeros(n, dtype=np.bool_),

@@ -83,7 +83,7 @@ class FloatingTree:
         beneath[:, self.columns] = tau[rows, 6:]
         layers, z = [], q[rows]
         for coordinate_map in self.coupled.layers:
-            layers.append(coordinate_map.at(z))
+            layers.append(coordinate_map.evaluate(z))
             z = layers[-1].z
         for layer in reversed(layers):
             beneath = layer.map_forces(beneath)
@@ -187,7 +187,7 @@ class ReducedTree:
         zdot[:, self.places] = v[:, _BASE_V:]
         G = np.eye(len(self.held))[:, self.places]
         for coordinate_map in self.layers:
-            layer = coordinate_map.at(z, zdot)
+            layer = coordinate_map.evaluate(z, zdot)
             z, zdot, zddot, G = (
                 layer.z,
                 layer.map_speeds(zdot),

@@ -92,7 +92,7 @@ class OpenSimModel:
         coupled: the tree of bodies and its layer; q (T, n) is in the order of `coordinates`. Speeds are rates of q, except for
             ball and free joints, whose three rotational speeds are the angular velocity in parent axes.
         couplings: coordinates that depend on others by a constraint. Inverse dynamics of `coupled` ignores them, as in OpenSim;
-            `independent()` includes them.
+            `independent_coordinates()` includes them.
         notes: findings about unused elements of the file and their effect.
     """
 
@@ -116,7 +116,7 @@ class OpenSimModel:
     def apply_couplings(self, q: FloatArray) -> FloatArray:
         """Return q (T, n) with the coupled coordinates computed from the others."""
         names, free = [entry.name for entry in self.coordinates], self._free_names()
-        return self._coupling_map().at(q[:, [names.index(name) for name in free]]).z if self.couplings else q
+        return self._coupling_map().evaluate(q[:, [names.index(name) for name in free]]).z if self.couplings else q
 
     def independent_coordinates(self) -> tuple[tuple[str, ...], CoupledMultibody]:
         """Return the names of the independent coordinates, and the multibody driven by these coordinates alone."""

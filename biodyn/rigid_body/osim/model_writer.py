@@ -88,20 +88,21 @@ def _axes_and_body(body: Body, by_name: Mapping[str, Body]) -> list[Body]:
 
 
 def _chains_to_body(line: Sequence[Body], steps: Mapping[str, AxisStep]) -> list[JointChain]:
-    done: list[JointChain] = []
+    """Return the joints from the parent to the last body of `line`; a new joint begins where OpenSim cannot combine the axes."""
+    chains: list[JointChain] = []
     chain = JointChain(line[-1].name, line[0].parent)
-    for before, body in zip((None, *line), line, strict=False):
-        placed = chain.append_displacement(body.R_PJ, body.p_PJ)
+    for previous, body in zip((None, *line), line, strict=False):
+        displaced = chain.append_displacement(body.R_PJ, body.p_PJ)
         step = steps.get(body.name)
-        behind = placed if step is None else placed.append_step(step)
-        if behind is None:
-            assert before is not None
-            done.append(replace(chain, child=before.name))
-            behind = JointChain(line[-1].name, before.name).append_displacement(body.R_PJ, body.p_PJ)
-            behind = behind if step is None else behind.append_step(step)
-            assert behind is not None
-        chain = behind
-    return [*done, chain]
+        extended = displaced if step is None else displaced.append_step(step)
+        if extended is None:
+            assert previous is not None
+            chains.append(replace(chain, child=previous.name))
+            extended = JointChain(line[-1].name, previous.name).append_displacement(body.R_PJ, body.p_PJ)
+            extended = extended if step is None else extended.append_step(step)
+            assert extended is not None
+        chain = extended
+    return [*chains, chain]
 
 
 def _are_axes_independent(steps: Sequence[AxisStep], axis: Vector3) -> bool:
@@ -446,7 +447,7 @@ def function_element(function: Function) -> ET.Element:
     """Return the OpenSim XML element that describes a function."""
     if isinstance(function, Piecewise):
         x = function.pieces.x
-        points = {"x": _format_numbers(x), "y": _format_numbers(function.at(x[None])[0])}
+        points = {"x": _format_numbers(x), "y": _format_numbers(function.evaluate(x[None])[0])}
         is_cubic = function.pieces.c.shape[0] > 2
         return _make_element("SimmSpline" if is_cubic else "PiecewiseLinearFunction", **points)
     if isinstance(function, Polynomial):

@@ -17,7 +17,7 @@ from biodyn.statistics.spm.linear_model import (
     all_arrangements,
     arrangement_count,
     random_arrangements,
-    true_runs,
+    true_intervals,
 )
 
 Method = Literal["random field theory", "permutation"]
@@ -67,7 +67,7 @@ class SpmResult:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the statistic exceeds the threshold anywhere."""
+        """Return whether the statistic exceeds the threshold at any node."""
         return bool(self.clusters)
 
     def confidence_band(self) -> tuple[FloatArray, FloatArray]:
@@ -88,7 +88,7 @@ def find_clusters(z: FloatArray, threshold: float, two_tailed: bool) -> tuple[Cl
 def _one_sided_clusters(z: FloatArray, threshold: float, sign: int) -> list[Cluster]:
     excess = z - threshold
     clusters = []
-    for first, last in true_runs(excess > 0.0):
+    for first, last in true_intervals(excess > 0.0):
         start = first - _edge_extension(excess, first, -1)
         end = last + _edge_extension(excess, last, 1)
         peak_node = first + int(np.argmax(excess[first : last + 1]))

@@ -2,9 +2,9 @@
 
 ``Y = X b + e`` at every node; the hypothesis is ``C b = 0``. With orthonormal bases E of the part of X that the contrast adds
 and N of the remaining part of X, ``F = (|E'Y|^2 / k) / (|Y - NN'Y - EE'Y|^2 / (J - rank X))``, and t is its root with the sign
-of C b. Curves exchanged after removal of N (Freedman & Lane 1983, J Bus Econ Stat 1:292-298; Winkler et al. 2014, NeuroImage
-92:381-397) only exchange the rows of E, so thousands of permutations are one matrix product: in every design N is constant
-within the curves that are exchanged.
+of C b. If curves are exchanged after removal of N (Freedman & Lane 1983, J Bus Econ Stat 1:292-298; Winkler et al. 2014,
+NeuroImage 92:381-397), only the rows of E change, because in every design N is constant within the exchanged curves. Thousands of
+permutations are therefore one matrix product.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class StatisticField:
 
     @property
     def null_distribution(self) -> RandomField:
-        """Null distribution of the field."""
+        """Return the distribution of the field under the null hypothesis."""
         return RandomField(self.kind, self.df, self.resels, int(np.count_nonzero(self.nodes)))
 
 
@@ -164,7 +164,7 @@ class RandomField:
     nodes: int
 
     def node_probability(self, u: float) -> float:
-        """Return rho0(u) = P(z > u) at one node."""
+        """Return rho0(u) = P(z > u), the probability that the statistic of one node exceeds u."""
         if self.kind == "t":
             return float(stdtr(self.df[1], -u))
         return float(fdtrc(self.df[0], self.df[1], max(u, 0.0)))
@@ -247,7 +247,7 @@ def validate_curves(curves: ArrayLike, name: str = "curves") -> FloatArray:
 
 
 def testable_nodes(curves: FloatArray, residuals: FloatArray) -> tuple[BoolArray, tuple[Diagnostic, ...]]:
-    """Return which nodes (Q,) can be tested, and findings about the excluded ones.
+    """Return a mask (Q,) of the nodes that can be tested, and findings about the excluded ones.
 
     A node is excluded if a curve is missing (NaN) or if the residuals have no variance (the statistic is
     infinite or 0/0). The search region is then split, which the resel counts take into account.
@@ -289,7 +289,7 @@ def testable_nodes(curves: FloatArray, residuals: FloatArray) -> tuple[BoolArray
     return usable, tuple(findings)
 
 
-def true_runs(flags: BoolArray) -> tuple[tuple[int, int], ...]:
+def true_intervals(flags: BoolArray) -> tuple[tuple[int, int], ...]:
     """Return the (first, last) node, inclusive, of every unbroken stretch of True in flags (Q,)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
     return tuple((int(first), int(after) - 1) for first, after in zip(edges[::2], edges[1::2], strict=True))
@@ -311,7 +311,7 @@ def encode_labels(labels: Sequence[object] | ArrayLike, count: int, name: str) -
 
 def _format_ranges(flags: BoolArray) -> str:
     """Return the True positions as ranges, e.g. ``0-3, 7``, at most five."""
-    stretches = true_runs(flags)
+    stretches = true_intervals(flags)
     text = ", ".join(f"{a}-{b}" if b > a else str(a) for a, b in stretches[:5])
     return text + (", ..." if len(stretches) > 5 else "")
 
@@ -331,7 +331,7 @@ def estimate_fwhm(residuals: FloatArray, nodes: BoolArray) -> float:
         StatisticsError: no two neighbouring nodes are left.
     """
     density: list[FloatArray] = []
-    for first, last in true_runs(nodes):
+    for first, last in true_intervals(nodes):
         if last > first:
             piece = residuals[:, first : last + 1]
             slope = np.gradient(piece, axis=1)
@@ -354,7 +354,7 @@ def resel_counts(nodes: BoolArray, fwhm: float) -> tuple[float, float]:
 
     A region split by masked nodes has more pieces (larger R0) and less length (intervals next to masked nodes do not count).
     """
-    pieces = true_runs(nodes)
+    pieces = true_intervals(nodes)
     return float(len(pieces)), float(sum(last - first for first, last in pieces)) / fwhm
 
 
@@ -380,7 +380,7 @@ class LinearStatistic:
     exchange: Exchangeability
 
     def statistic_fields(self, arrangements: Arrangements) -> FloatArray:
-        """Return the statistic (N, nodes)."""
+        """Return the statistic (N, nodes) of each of N arrangements of the curves."""
         batch_numbers = 2_000_000  # size of an intermediate array; 16 MB fit in the cache
         curves, nodes = self.response.shape
         count, k = arrangements.rows.shape[0], self.effect.shape[1]
@@ -469,7 +469,7 @@ def linear_field(
 
 
 def _orthonormal_basis(matrix: FloatArray) -> FloatArray:
-    """Return an orthonormal basis (J, rank) of the columns."""
+    """Return an orthonormal basis (J, rank) of the column space of a matrix."""
     if matrix.shape[1] == 0:
         return np.zeros((matrix.shape[0], 0))
     u, s, _ = np.linalg.svd(matrix, full_matrices=False)
@@ -495,7 +495,7 @@ class WelchStatistic:
     exchange: Exchangeability
 
     def statistic_fields(self, arrangements: Arrangements) -> FloatArray:
-        """Return t (N, nodes)."""
+        """Return Welch's t (N, nodes) of each of N arrangements of the group labels."""
         squares = self.response**2
         means, variances = [], []
         for number in (0, 1):

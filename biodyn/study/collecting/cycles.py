@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.trial_facts import residual_limits
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, WHOLE_CYCLE, IntArray, Side
-from biodyn.errors import ResultError, printable
+from biodyn.errors import ResultError, printable_text
 from biodyn.library.toml_files import load_table
-from biodyn.output.store.folder import RECORD_NAME, listed_files
+from biodyn.output.store.folder import RECORD_NAME, manifest_entries
 from biodyn.output.store.result_reader import read_record
 from biodyn.output.tables.csv import spreadsheet_text
 from biodyn.output.tables.gait import trial_parameters
@@ -129,7 +129,7 @@ def cycle_table(result: TrialResult) -> pa.Table:
 
 
 def _text_column(texts: pd.Series) -> pa.DictionaryArray:
-    """Return a text column; its dictionary has only used words, in the order of first use."""
+    """Return a text column with a dictionary that contains only used words, in the order of first use."""
     return pa.array(texts.astype(object).to_numpy(), pa.string()).dictionary_encode()
 
 
@@ -154,7 +154,7 @@ class FrameReasons:
         self._frames = len(analysis.time_s)
         self.words: list[str] = ["", _OTHER]
         reaction = analysis.reaction
-        self._ground = {side: self._contact_codes(side, reaction.as_measured) for side in reaction.wrench}
+        self._ground = {side: self._contact_codes(side, reaction.at_full_bandwidth) for side in reaction.wrench}
         self._loads = {side: self._contact_codes(side, reaction) for side in reaction.wrench}
         sides: list[Side] = [side for side in analysis.reaction.wrench if side in analysis.model.sole_body]
         self._feet = distal_feet(analysis.model, sides)
@@ -175,23 +175,23 @@ class FrameReasons:
         unseen = ~fit.solved
         if signal.coordinate >= 0:
             unseen = unseen | fit.lost[:, signal.coordinate]
-        return np.where(unseen, self.code(_UNSEEN), 0)
+        return np.where(unseen, self.code_of_reason(_UNSEEN), 0)
 
     def _load_codes(self, body: str) -> IntArray:
         fit = self._analysis.fit
         codes = np.zeros(self._frames, dtype=np.int64)
         for side in self._feet[body]:
             codes = self._combine_codes(codes, self._loads[side])
-        codes[~fit.reliable] = self.code(_NO_ACCELERATION)
-        codes[~fit.solved | frames_lost_distally(fit, body)] = self.code(_UNSEEN)
+        codes[~fit.reliable] = self.code_of_reason(_NO_ACCELERATION)
+        codes[~fit.solved | frames_lost_distally(fit, body)] = self.code_of_reason(_UNSEEN)
         return codes
 
     def _combine_codes(self, first: IntArray, second: IntArray) -> IntArray:
-        """Return the codes (T,) of two reasons combined: "first; second" in frames in which both apply."""
+        """Return the codes (T,) of two combined reasons; frames in which both apply have the reason "first; second"."""
         codes = np.where(first > 0, first, second)
         two = (first > 0) & (second > 0)
         for a, b in np.unique(np.stack([first[two], second[two]], axis=1), axis=0):
-            codes[two & (first == a) & (second == b)] = self.code(f"{self.words[a]}; {self.words[b]}")
+            codes[two & (first == a) & (second == b)] = self.code_of_reason(f"{self.words[a]}; {self.words[b]}")
         return codes
 
     def _contact_codes(self, side: Side, reaction: GroundReaction) -> IntArray:
@@ -201,9 +201,9 @@ class FrameReasons:
             for c in self._analysis.contacts
         }
         texts = reaction.reason[side]
-        return np.array([self.code(short.get(text, text)) for text in texts], dtype=np.int64)
+        return np.array([self.code_of_reason(short.get(text, text)) for text in texts], dtype=np.int64)
 
-    def code(self, text: str) -> int:
+    def code_of_reason(self, text: str) -> int:
         """Return the code of a reason, which is added to `words` if it is new."""
         if text not in self.words:
             self.words.append(text)
@@ -223,8 +223,8 @@ def cycle_reason_codes(reasons: FrameReasons, values: CycleValues, rate_hz: floa
     after = np.clip(np.ceil(at - 1e-6).astype(np.int64), 0, len(frames) - 1)
     codes = np.where(frames[before] > 0, frames[before], frames[after])
     for column, words in values.reasons.items():
-        codes[:, column] = np.where(codes[:, column] > 0, codes[:, column], reasons.code(words))
-    codes = np.where(codes > 0, codes, reasons.code(_OTHER))
+        codes[:, column] = np.where(codes[:, column] > 0, codes[:, column], reasons.code_of_reason(words))
+    codes = np.where(codes > 0, codes, reasons.code_of_reason(_OTHER))
     return np.where(values.is_measured, 0, codes)
 
 
@@ -259,7 +259,7 @@ def read_cycle_table(folder: Path) -> pa.Table:
     record = _read_valid_record(folder)
     try:
         content = (folder / CYCLES_NAME).read_bytes()
-        digest = (listed_files(record) or {}).get(CYCLES_NAME, {}).get("sha256")
+        digest = (manifest_entries(record) or {}).get(CYCLES_NAME, {}).get("sha256")
         if digest is not None and hashlib.sha256(content).hexdigest() != digest:
             raise ValueError("it was modified")
         return decode_cycle_table(content)
@@ -375,7 +375,10 @@ def _recording_metrics(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def _static_file(analysis: TrialAnalysis) -> str | None:
-    """Return the name of the static trial; for an OpenSim model that used for scaling, None without scaling."""
+    """Return the file name of the static trial.
+
+    For an OpenSim model it is the static trial with which the model was scaled; None if it was not scaled.
+    """
     if analysis.imported is None:
         return analysis.static.path.name
     scaled_by = analysis.imported.record["input"].get("static")
@@ -504,7 +507,7 @@ def summary_row(trial: PlannedTrial, record: TrialRecord | None, excluded: str =
     metrics: Mapping[str, Any] = {} if record is None else record.metrics
     labels = {name: getattr(trial, name) for name in LABELS}
     known = {name: metrics.get(name) for name in metric_columns()}
-    return {**labels, "file": printable(trial.path.as_posix()), **outcome, "excluded": excluded, **known}
+    return {**labels, "file": printable_text(trial.path.as_posix()), **outcome, "excluded": excluded, **known}
 
 
 @contextmanager
@@ -518,5 +521,5 @@ def summary_file(path: Path) -> Iterator[Callable[[Mapping[str, Any]], object]]:
 
 def _csv_cell(value: Any) -> Any:
     if isinstance(value, str):
-        return spreadsheet_text(printable(value, keep="\n\t"))
+        return spreadsheet_text(printable_text(value, keep="\n\t"))
     return f"{value:.6g}" if isinstance(value, float) else value  # six digits exceed the accuracy of all values

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -45,7 +44,7 @@ from biodyn.study.trial_record import (
     exclusion_finding,
     read_trial_record,
 )
-from biodyn.trial.export.sheets import MOST_COLUMNS, MOST_ROWS, Page, write_workbook
+from biodyn.trial.export.sheets import MOST_COLUMNS, MOST_ROWS, write_workbook
 
 TEXT_NAME = "study.csv"
 #: A row group contains trials of one subject and ends with the trial that exceeds this number of rows.
@@ -194,7 +193,7 @@ def replace_values_by_reason(rows: pa.Table, reason: str) -> pa.Table:
 
 
 def row_groups(trials: Iterable[TrialRows], rows: int = ROW_GROUP_ROWS) -> Iterator[pa.Table]:
-    """Yield tables (`DATA_SET_SCHEMA`) of trials of one subject; a table ends with the trial that exceeds `rows` rows."""
+    """Yield tables (`DATA_SET_SCHEMA`) of trials of one subject; each ends with the trial that exceeds `rows` rows."""
     waiting: list[pa.Table] = []
     subject, count = "", 0
     for trial, table in trials:
@@ -219,7 +218,7 @@ def _constant_column(word: str, rows: int) -> pa.DictionaryArray:
 
 
 def _concatenate_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return one table in which each text column has one dictionary."""
+    """Concatenate tables so that each text column has a single dictionary."""
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
@@ -261,7 +260,7 @@ def csv_cells(column: pa.ChunkedArray) -> pa.Array:
 
 
 def quote_csv_cell(word: str) -> str:
-    """Return a text as a CSV cell."""
+    """Return a text as a CSV cell, quoted if necessary."""
     word = spreadsheet_text(word)
     return '"' + word.replace('"', '""') + '"' if frozenset('",\r\n') & set(word) else word
 
@@ -385,16 +384,15 @@ def write_xlsx(out: Path, path: Path, study: str, version: str) -> tuple[str, ..
     """
     left_out: list[str] = []
     written: list[str] = []
-    pages: list[Page] = []
+    tables = []
     for sheet in _read_sheets(out):
         if sheet.size_problem:
             file = _files_of_sheets()[sheet.name]["name"]
             left_out.append(f"Sheet '{sheet.name}' was omitted: {sheet.size_problem}. Its data are in {file}.")
             continue
         written.append(sheet.name)
-        pages.append(Page(sheet.name, chain([sheet.columns], sheet.rows), frozen=(1, 0)))
-    first = Page("README", _readme_lines(study, version, written, left_out), bold=None, widths=(24,))
-    write_workbook(path, [first, *pages])
+        tables.append((sheet.name, sheet.columns, sheet.rows))
+    write_workbook(path, "README", [*_readme_lines(study, version, written, left_out)], tables, widths=(24,))
     return tuple(left_out)
 
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from biodyn.errors import SettingsError, StudyError, printable
+from biodyn.errors import SettingsError, StudyError, printable_text
 from biodyn.library.settings_section import settings_error
 from biodyn.library.toml_files import read_user_toml, resolve_table_name, toml_text
 from biodyn.model.from_library.user_tables import load_user_tables
@@ -227,7 +227,7 @@ class _TrialFacts(_SettingsSection):
 
 
 class SubjectEntry(_ConditionsSection, _TrialFacts):
-    """`[subjects.<name>]`: what study.toml states about one subject."""
+    """Section `[subjects.<name>]` of study.toml: data of one subject."""
 
     group: str | None = Field(default=None, description="group in the comparisons")
     sessions: dict[str, str] = Field(default_factory=dict, description="detected session, or a pattern -> its name")
@@ -242,7 +242,7 @@ class TrialReview(_Section):
 
 
 class TrialEntry(_TrialFacts):
-    """`[trials."<path or pattern>"]`: what study.toml states about some files."""
+    """Section `[trials."<path or pattern>"]` of study.toml: data of the files that match."""
 
     review: TrialReview | None = Field(default=None, description="decision of a reviewer: `{decision, name, reason}`")
     note: Text | None = Field(default=None, description="reason of a correction, for information only")
@@ -257,7 +257,7 @@ class TrialEntry(_TrialFacts):
 
 
 class RunningOptions(_Section):
-    """`[running]`: number of processes, and limits of time and memory for each trial."""
+    """Section `[running]` of study.toml: number of processes, and limits of time and memory for each trial."""
 
     workers: int | None = Field(
         default=None, ge=1, le=10_000, description="processes on this machine; omitted = one per core"
@@ -269,7 +269,7 @@ class RunningOptions(_Section):
 
 
 class StudyDefinition(_ConditionsSection):
-    """The content of study.toml; default values without a file."""
+    """The content of study.toml; all entries have default values."""
 
     name: Text | None = Field(default=None, description="name of the study; omitted = name of its folder")
     root: Text = Field(default=".", description="folder of the recordings, relative to study.toml")
@@ -442,7 +442,7 @@ def plan_lines(plan: StudyPlan) -> list[str]:
         entries = [file for file in plan.files if file.role == role]
         if entries:
             lines += ["", f"{title} ({len(entries)}):"]
-            lines += [f"  {printable(str(file.path))}: {printable(file.reason)}" for file in entries]
+            lines += [f"  {printable_text(str(file.path))}: {printable_text(file.reason)}" for file in entries]
     return lines
 
 
@@ -466,12 +466,12 @@ def _count_line(plan: StudyPlan) -> str:
         *([f"{roles['unreadable']} cannot be read"] if roles["unreadable"] else []),
         *([f"static trial searched later for {count_with_noun(searched, 'trial')}"] if searched else []),
     ]
-    return f"Study {printable(plan.name)}: {', '.join(parts)}."
+    return f"Study {printable_text(plan.name)}: {', '.join(parts)}."
 
 
 def _trial_row(trial: PlannedTrial, stored_kg: float | None) -> Sequence[str]:
     static = f"one of {len(trial.statics)}" if trial.statics else "searched later"
-    static = static if trial.static is None else printable(str(trial.static))
+    static = static if trial.static is None else printable_text(str(trial.static))
     mass_kg = stored_kg if trial.mass_kg is None else trial.mass_kg
     mass = _MEASURED if mass_kg is None else f"{mass_kg:.1f} kg{'' if trial.mass_kg is None else ' (given)'}"
     return (trial.subject, trial.session, trial.condition, trial.group, trial.site, trial.trial, static, mass)

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from biodyn.errors import SettingsError, printable
+from biodyn.errors import SettingsError, printable_text
 from biodyn.io.opensim.storage import TABLE_SUFFIXES
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
 from biodyn.recording import FileFacts
@@ -77,13 +77,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FileDefinition:
-    """Values of study.toml for one file: fields that the layout finds in its path, and matching entries of [trials] in order."""
+    """Entries of study.toml about one file: fields of the layout in its path, and matching entries of [trials] in order."""
 
     layout: Mapping[str, str]
     entries: tuple[TrialEntry, ...]
 
     def last_value(self, get: Callable[[TrialEntry], T | None]) -> T | None:
-        """Return the value that `get` returns for the last of the matching entries that states one; None if none does."""
+        """Return the last value that the matching entries state; None if none states one.
+
+        get: returns the value of an entry, None if the entry does not state it.
+        """
         return next((value for entry in reversed(self.entries) if (value := get(entry)) is not None), None)
 
     @property
@@ -93,7 +96,7 @@ class FileDefinition:
 
 
 def has_matching_pattern(path: Path, definition: StudyDefinition) -> bool:
-    """Return whether a pattern of the definition with the suffix of the file includes it: *.csv, P01/walk.csv."""
+    """Return whether study.toml names a file by a pattern that ends in its suffix, such as *.csv or P01/walk.csv."""
     patterns = (*definition.include, *definition.trials)
     return any(p.lower().endswith(path.suffix.lower()) and path_matches(p, path) for p in patterns)
 
@@ -253,7 +256,7 @@ def _mapped_name(name: str, table: Mapping[str, str]) -> str:
     return next(exact, next((new for pattern, new in table.items() if name_matches(pattern, name)), name))
 
 
-def decide_use(
+def decide_file_use(
     assignment: SubjectAssignment,
     walk_names: frozenset[tuple[str, ...]],
     motion: Callable[[], MotionFacts | None],
@@ -364,7 +367,7 @@ def discover_trials(folder: str | Path, definition: StudyDefinition | None = Non
     listed += [StudyFile(f.path, f.role, f.reason, f.facts) for f in findings]
     listed += [StudyFile(path, "other", why) for path, why in passed]
     return StudyPlan(
-        name=printable(plain_text(definition.name or root.name or "study")),
+        name=printable_text(plain_text(definition.name or root.name or "study")),
         root=root,
         trials=_plan_trials(findings),
         files=tuple(sorted(listed, key=lambda file: natural_sort_key(str(file.path)))),
@@ -385,13 +388,13 @@ def _classify_files(
     assignments = assign_subjects(files, root.name or "study", given)
     people = join_subjects(assignments)
     labels = label_files(people)
-    uses = {p: decide_use(p, frozenset(), partial(read_motion, p), on_model) for p in assignments}
+    uses = {p: decide_file_use(p, frozenset(), partial(read_motion, p), on_model) for p in assignments}
     walks = frozenset(name_pattern(p) for p, (use, _) in uses.items() if use == "walk" and _has_plates(p))
     laboratories = laboratory_names(people)
     findings = []
     for name, person, laboratory in zip(_unique_subject_names(people), people, laboratories, strict=True):
         for p in person.members:
-            role, reason = decide_use(p, walks, partial(read_motion, p), on_model)
+            role, reason = decide_file_use(p, walks, partial(read_motion, p), on_model)
             findings.append(
                 ClassifiedFile(p.file.path, p.file.facts, role, reason, name, labels[p], p.site, laboratory)
             )
@@ -441,12 +444,12 @@ def _exclude_computed_coordinates(findings: Sequence[ClassifiedFile]) -> list[Cl
     """
     tables = [f for f in findings if f.role == "walk" and f.path.suffix.lower() in TABLE_SUFFIXES]
     marked = {f.subject for f in findings if f.role == "walk" and f not in tables}
-    why = "It contains coordinates of a subject with walks with markers, which are used."
+    why = "It contains coordinates of a subject whose walks with markers are used instead."
     return [replace(f, role="other", reason=why) if f in tables and f.subject in marked else f for f in findings]
 
 
 def _plan_trials(findings: Sequence[ClassifiedFile]) -> tuple[PlannedTrial, ...]:
-    """Return the ordered trials, each with its static trial if it is determined."""
+    """Return the planned trials in order, each with its static trial if names and headers determine it."""
     walks = [f for f in findings if f.role in _TRIAL_ROLES]
     conditions: dict[str, set[str]] = defaultdict(set)
     for f in walks:
@@ -468,10 +471,10 @@ def _plan_trials(findings: Sequence[ClassifiedFile]) -> tuple[PlannedTrial, ...]
             subject=f.subject,
             trial=names[f.path],
             path=f.path,
-            session=printable(f.labels.session),
-            condition=printable(f.labels.condition),
-            group=printable(f.labels.group),
-            site=printable(f.laboratory),
+            session=printable_text(f.labels.session),
+            condition=printable_text(f.labels.condition),
+            group=printable_text(f.labels.group),
+            site=printable_text(f.laboratory),
             static=possible[f.path][0] if len(possible[f.path]) == 1 else None,
             statics=possible[f.path] if len(possible[f.path]) > 1 else (),
             named_static=f.static is not None,
@@ -496,9 +499,9 @@ def _marker_names(static: ClassifiedFile) -> dict[str, str]:
 
 
 def _condition_of_walks(condition: str, walks: set[str]) -> str:
-    """Return the condition that a static trial shares with walks: its words without those that no walk has ("Quiet_barefoot").
+    """Return the condition of walks to which a static trial belongs; "" if there is none.
 
-    It is "" if no walk has this condition.
+    Words of its own condition that occur in no walk are ignored: "Quiet_barefoot" belongs to "barefoot".
     """
     words = {word.casefold() for walk in walks for word in walk.split("_")}
     remainder = "_".join(word for word in condition.split("_") if word.casefold() in words)

@@ -97,7 +97,7 @@ def parameter_table(
 
 
 def _repeated_column(column: pd.Series, times: int) -> Any:
-    """Return a column repeated `times` times as a block; texts become categories, which are fast to write."""
+    """Return `times` copies of a column, one after the other; texts become categories, which are fast to write."""
     if column.dtype != object:
         return np.tile(column.to_numpy(), times)
     codes, words = pd.factorize(column)
@@ -246,7 +246,7 @@ def analyse_frames(
 
 
 class _GroupAccumulator:
-    """Accumulator of the group results, which keeps only a few numbers of each subject."""
+    """Accumulator that computes the group results from subjects added one by one; it keeps only their means."""
 
     def __init__(
         self,
@@ -276,7 +276,7 @@ class _GroupAccumulator:
         )
 
     def add(self, data: SubjectCycles) -> None:
-        """Add the cycles of one subject."""
+        """Add the cycles of one subject to all tables and statistics."""
         options = self.options
         self.variables.update(data.units)
         self.strides.update(dict.fromkeys(data.stride_columns))
@@ -295,7 +295,7 @@ class _GroupAccumulator:
             statistic.add(data, curves, values)
 
     def results(self, folder: Path) -> GroupResults:
-        """Compute the statistics of all added subjects."""
+        """Compute the statistics of all added subjects and return the group results."""
         absent = self._absent_names()
         summary = self._parameter_summary()
         data = GroupData(self.observations, self.variables, list(summary["unit"]), self.options, self.norm_covariates)

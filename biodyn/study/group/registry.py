@@ -1,5 +1,4 @@
-"""Inputs of group statistics (means of every subject, properties of the subjects), files of results, and the registry of the
-statistics in `statistics/`."""
+"""Registry of the group statistics in `statistics/`, with their inputs (means of every subject) and result files."""
 
 from __future__ import annotations
 
@@ -298,7 +297,7 @@ def choose_study_norms(setting: str, norm_covariates: Sequence[NormCovariates]) 
     person = mean_covariates(norm_covariates)
     if person is None:
         return NormChoice((), ("No norms are shown, because no trial states age and walking speed.",))
-    stages = {covariates.stage for covariates in norm_covariates if covariates.activity == "walking"}
+    stages = {covariates.age_stage for covariates in norm_covariates if covariates.activity == "walking"}
     if setting == AUTO and len(stages) > 1:
         return NormChoice(
             (), ("No norms are shown, because the study has both adults and children, or people of unknown age.",)

@@ -389,7 +389,7 @@ def norm_table(sets: Sequence[Norms], units: Mapping[str, str], sides: Sequence[
                             "norms": norms.name,
                             "half_width": np.nan if curve.half_width is None else curve.half_width,
                             "shown_as": f"{norms.short}, {norms.band}",
-                            "citation": f"{norms.words}: {norms.citation}",
+                            "citation": f"{norms.description}: {norms.citation}",
                         }
                     )
                 )

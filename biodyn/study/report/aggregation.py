@@ -27,7 +27,7 @@ from biodyn.statistics.spm.inference import PERMUTATIONS, SEED
 from biodyn.study.collecting.cycles import NOT_RUN
 from biodyn.study.group.registry import MEAN_OF_SIDES
 from biodyn.study.group.subject_cycles import MeanCurves, RunningMean, SubjectCycles, mean_and_sd, means_over_sessions
-from biodyn.study.report.source import StudySource, Trial
+from biodyn.study.report.report_inputs import StudySource, Trial
 from biodyn.study.trial_record import FAILED, count_with_noun
 from biodyn.variables import variable as shown
 
@@ -68,7 +68,7 @@ class CurveMeans:
 
     @property
     def cells(self) -> list[Cell]:
-        """Return the (condition, group) pairs that have curves, in order of the data."""
+        """Return the pairs (condition, group) with curves, in the order in which they occur in the data."""
         return list(dict.fromkeys((condition, group) for condition, group, _ in self._sums))
 
     def curve(self, cell: Cell, side: str, variable: str) -> Curve | None:
@@ -151,7 +151,7 @@ def group_failures(trials: Iterable[Trial]) -> list[FailureGroup]:
     """Group the trials without a result by their reason, the most frequent first."""
     by_reason: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
-        if not trial.done:
+        if not trial.has_result:
             by_reason.setdefault((trial.error, _VARYING.sub("#", trial.reason)), []).append(trial)
     groups = []
     for members in by_reason.values():
@@ -164,7 +164,7 @@ def group_failures(trials: Iterable[Trial]) -> list[FailureGroup]:
 
 
 def _common_text(reasons: Sequence[str]) -> str:
-    """Return the text that some reasons have in common, with "…" in place of names and numbers that differ."""
+    """Return the common text of several reasons, with "…" in place of names and numbers that differ."""
     varying = [_VARYING.findall(reason) for reason in reasons]
     same = iter([words[0] if len(set(words)) == 1 else "…" for words in zip(*varying, strict=True)])
     return _VARYING.sub(lambda _: next(same), reasons[0])
@@ -186,7 +186,7 @@ class Finding:
     trials: list[Trial] = field(default_factory=list)
 
     @property
-    def more(self) -> int:
+    def unlisted_count(self) -> int:
         """Return the number of trials with this finding that are not listed."""
         return self.count - len(self.trials)
 
@@ -249,7 +249,7 @@ def outcome_sentence(trials: Sequence[Trial]) -> str:
     ended = [OLD_TRIAL_STATUS.get(trial.status, trial.status) for trial in trials]
     counts = {status: ended.count(status) for status in (*STATUS_WORDS, FAILED, NOT_RUN)}
     people = len({trial.subject for trial in trials})
-    done = sum(trial.done for trial in trials)
+    done = sum(trial.has_result for trial in trials)
     parts = [f"{counts[status]} {text}" for status, text in reversed(STATUS_WORDS.items()) if counts[status]]
     analysed = "all" if done == len(trials) else str(done) if done else "none"
     lost = [f"{count_with_noun(counts[FAILED], 'trial')} failed"] if counts["failed"] else []
@@ -327,11 +327,11 @@ class RunFacts:
         return sum(variant.count for variant in self.variants.values())
 
     @property
-    def most_common(self) -> _SettingsVariant:
+    def common_settings(self) -> _SettingsVariant:
         """Return the most common settings, the first if several are equally common."""
         return max(self.variants.values(), key=lambda variant: variant.count)
 
-    def differences(self) -> list[str]:
+    def setting_differences(self) -> list[str]:
         """Return a sentence for every setting that differs between trials."""
         if len(self.variants) < 2:
             return []
@@ -382,13 +382,13 @@ def study_methods_text(source: StudySource, facts: RunFacts) -> Methods | None:
     if not facts.variants:
         return None
     return methods_text(
-        facts.most_common.record,
+        facts.common_settings.record,
         _TEMPLATE,
         (PACKAGE,),
         load_report_table()["reference"],
         facts=facts,
         fitted=facts.values_text("fitted"),
-        walks_cutoff=facts.values_text("cutoff", " Hz") if facts.most_common.record.get("automatic_cutoff") else "",
+        walks_cutoff=facts.values_text("cutoff", " Hz") if facts.common_settings.record.get("automatic_cutoff") else "",
         options=source.group["options"],
         # defaults for studies without these entries, which were settings in version 0.2
         fence=OUTLIER_FENCE,

@@ -38,7 +38,7 @@ from biodyn.study.group.registry import MEAN_OF_SIDES
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES, score_variables
 from biodyn.study.group.statistics.session_means import SCORE
 from biodyn.study.report.aggregation import Cell, CurveMeans
-from biodyn.study.report.source import (
+from biodyn.study.report.report_inputs import (
     DisplayNames,
     StudySource,
     Trial,
@@ -183,7 +183,7 @@ def group_keys(means: CurveMeans, view: ComparisonView, names: Sequence[str], no
 
 
 def _lines_with_keys(view: ComparisonView) -> list[tuple[Key, Cell, str]]:
-    """Return for every line of a view its entry in the legend, its condition and group, and its side."""
+    """Return the entry in the legend, the condition and group, and the side of every line of a view."""
     further_dash = (6.0, 3.0)  # dash patterns of levels beyond the number of colours
     if len(view.cells) == 1:
         cell = view.cells[0][1]
@@ -303,13 +303,13 @@ _BINS = 24
 
 def quality_figure(trials: Sequence[Trial], marker_limit_mm: float) -> Markup:
     """Return histograms of the quality measures of all trials with a result; `marker_limit_mm`: limit of the marker RMS."""
-    done = [trial for trial in trials if trial.done]
-    markers = _finite_values([trial.number("marker_rms_mm") for trial in done])
+    done = [trial for trial in trials if trial.has_result]
+    markers = _finite_values([trial.metric("marker_rms_mm") for trial in done])
     panels = [_histogram_panel("Marker tracking error", "RMS of the trial, mm", markers, (), marker_limit_mm)]
     for kind, unit in (("force", "N"), ("moment", "Nm")):
-        share = np.array([trial.number(f"residual_{kind}_rms_percent_of_limit") for trial in done])
-        mean = np.array([trial.number(f"residual_{kind}_rms_{unit}") for trial in done])
-        peak = np.array([trial.number(f"residual_{kind}_peak_{unit}") for trial in done])
+        share = np.array([trial.metric(f"residual_{kind}_rms_percent_of_limit") for trial in done])
+        mean = np.array([trial.metric(f"residual_{kind}_rms_{unit}") for trial in done])
+        peak = np.array([trial.metric(f"residual_{kind}_peak_{unit}") for trial in done])
         with np.errstate(invalid="ignore", divide="ignore"):
             peaks = np.where(mean > 0, share * peak / mean, np.nan)
         panels.append(
@@ -359,7 +359,7 @@ def _count_axis(what: str) -> Axis:
 
 
 def _contact_panel(done: Sequence[Trial]) -> Panel:
-    counts = [sum(_finite_values([trial.number(f"contacts_{name}") for trial in done])) for name in DECISIONS]
+    counts = [sum(_finite_values([trial.metric(f"contacts_{name}") for trial in done])) for name in DECISIONS]
     bars = tuple(
         Bars(np.array([float(i)]), np.zeros(1), np.array([count], dtype=float), 0.6, name)
         for i, (count, name) in enumerate(zip(counts, DECISIONS, strict=True))
@@ -371,7 +371,7 @@ def _contact_panel(done: Sequence[Trial]) -> Panel:
 def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
     max_cycles = 8  # larger numbers are counted together
     counts = {
-        side: _finite_values([trial.number(f"{figure_name}_{SIDE_NAMES[side]}") for trial in done]) for side in SIDES
+        side: _finite_values([trial.metric(f"{figure_name}_{SIDE_NAMES[side]}") for trial in done]) for side in SIDES
     }
     most = int(min(max((side_counts.max(initial=0.0) for side_counts in counts.values()), default=0.0), max_cycles))
     places = np.arange(most + 1, dtype=np.float64)
@@ -437,9 +437,9 @@ def profile_figure(
     drawn = [bars for panel in panels for bars in panel.layers if isinstance(bars, Bars)]
     if known is not None and any(bars.outline for bars in drawn):
         keys += [Key("± 1 SEM", "ink", width=1.0), Key("minimal detectable change (MDC95)", "muted", "outline")]
-    largest = max((bars.reach for bars in drawn if not bars.outline), default=0.0)
+    largest = max((bars.largest_end for bars in drawn if not bars.outline), default=0.0)
     # The detectable change of two walks may exceed the axis; its box is then open at the top, and the table has the number.
-    most = max(largest, min(max((bars.reach for bars in drawn), default=0.0), max_of_score * largest))
+    most = max(largest, min(max((bars.largest_end for bars in drawn), default=0.0), max_of_score * largest))
     panels = [replace(panel, y=replace(panel.y, limits=(0.0, 1.04 * most or 1.0))) for panel in panels]
     return Figure("Movement analysis profile", tuple(panels), tuple(keys), 1, 130.0)
 
@@ -482,7 +482,7 @@ def read_trial_view(source: StudySource, trial: Trial) -> TrialView:
 
 def typical_walk(source: StudySource) -> Trial | None:
     """Return the walk with the first representative cycle, else the first walk with a result; None if no walk has a result."""
-    done = {(trial.subject, trial.trial): trial for trial in source.trials if trial.done}
+    done = {(trial.subject, trial.trial): trial for trial in source.trials if trial.has_result}
     cycles = source.table("cycles")
     if "representative" in cycles:
         for subject, trial in cycles.loc[cycles["representative"].astype(bool), ["subject", "trial"]].itertuples(
@@ -512,7 +512,7 @@ def walks_scene(walks: Sequence[tuple[str, StudySource, Trial]], most_bytes: int
 
 def session_scene(source: StudySource, trials: Sequence[Trial]) -> dict[str, Any] | None:
     """Return the 3-D view of the first walks of a session that have a result; further walks are listed in its text."""
-    done = [(trial.trial, source, trial) for trial in trials if trial.done]
+    done = [(trial.trial, source, trial) for trial in trials if trial.has_result]
     scene = walks_scene(done[:MOST_WALKS])
     others = ", ".join(name for name, _, _ in done[MOST_WALKS:])
     if scene is None or not others:

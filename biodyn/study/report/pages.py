@@ -49,7 +49,7 @@ from biodyn.study.report.figures import (
     typical_walk,
     walks_scene,
 )
-from biodyn.study.report.source import (
+from biodyn.study.report.report_inputs import (
     DisplayNames,
     StudySource,
     Table,
@@ -89,12 +89,12 @@ class StudyPage:
 
     @cached_property
     def options(self) -> AnalysisOptions:
-        """Options of the group analysis."""
+        """Return the options of the group analysis."""
         return recorded_options(self.source.group["options"])
 
     @cached_property
     def views(self) -> list[ComparisonView]:
-        """Comparisons of curves in the order of the page; empty if no trial has a gait cycle."""
+        """Return the comparisons of curves in the order of the page; empty if no trial has a gait cycle."""
         cells = self.curves.cells
         return list(comparison_views(cells, self.table("spm"))) if cells else []
 
@@ -118,7 +118,8 @@ STUDY_SECTIONS: Sections[StudyPage] = Sections("biodyn.study.report.sections", (
 def render_study_page(page: StudyPage) -> str:
     """Return the page of the whole study as HTML."""
     name, line = page.source.record["name"], outcome_sentence(page.source.trials)
-    return _render_frame(page.source, f"{name} – study report", name, line, study_facts(page), STUDY_SECTIONS.of(page))
+    facts, sections = study_facts(page), STUDY_SECTIONS.fill(page)
+    return _render_frame(page.source, f"{name} – study report", name, line, facts, sections)
 
 
 def _render_frame(
@@ -149,7 +150,7 @@ def study_facts(page: StudyPage) -> list[Fact]:
 
 def _label_facts(trials: Sequence[Trial]) -> list[Fact]:
     """Return the number of analysed trials, and their groups, conditions and sessions."""
-    facts = [Fact("Trials", f"{sum(trial.done for trial in trials)} of {len(trials)} analysed")]
+    facts = [Fact("Trials", f"{sum(trial.has_result for trial in trials)} of {len(trials)} analysed")]
     for name in ("group", "condition", "session"):
         labels = list(dict.fromkeys(filter(None, (getattr(trial, name) for trial in trials))))
         if labels:
@@ -188,8 +189,8 @@ class SubjectPage:
     scene: Mapping[str, Any] | None = None
 
     @cached_property
-    def representative(self) -> frozenset[str]:
-        """Representative walk of each session and condition."""
+    def representative_names(self) -> frozenset[str]:
+        """Return the names of the representative walks, one for each session and condition."""
         warned = [trial.trial for trial in self.trials if trial.status != "pass"]
         return frozenset(representative_walks(self.tables["cycles"], warned).values())
 
@@ -205,22 +206,22 @@ SUBJECT_SECTIONS: Sections[SubjectPage] = Sections("biodyn.study.report.sections
 def render_subject_page(page: SubjectPage) -> str:
     """Return the page of a subject as HTML."""
     title = f"{page.subject} – {page.source.record['name']}"
-    return _render_frame(page.source, title, page.subject, "", trial_facts(page.trials), SUBJECT_SECTIONS.of(page))
+    return _render_frame(page.source, title, page.subject, "", trial_facts(page.trials), SUBJECT_SECTIONS.fill(page))
 
 
 def trial_facts(trials: Sequence[Trial]) -> list[Fact]:
     """Return the facts in the head of the page of a subject."""
     facts_shown = _label_facts(trials)
-    done = [trial for trial in trials if trial.done]
+    done = [trial for trial in trials if trial.has_result]
     for label, name, form in (
         ("Body mass", "subject_mass_kg", "{:.1f} kg"),
         ("Body height", "subject_height_m", "{:.2f} m"),
     ):
         values = list(
-            dict.fromkeys(form.format(trial.number(name)) for trial in done if np.isfinite(trial.number(name)))
+            dict.fromkeys(form.format(trial.metric(name)) for trial in done if np.isfinite(trial.metric(name)))
         )
         facts_shown += [Fact(label, ", ".join(values))] if values else []
-    speed = np.array([trial.number("speed_m_s") for trial in done])
+    speed = np.array([trial.metric("speed_m_s") for trial in done])
     known = speed[np.isfinite(speed)]
     if len(known):
         spread = known.std(ddof=1) if len(known) > 1 else np.nan
@@ -233,24 +234,24 @@ _OF_STUDY = ("warnings", "repeatability", "left-out", "methods", "files")
 
 def render_session_page(page: StudyPage, person: SubjectPage) -> str:
     """Return the page of a session as HTML."""
-    name, sections = page.source.record["name"], [*SUBJECT_SECTIONS.of(person), *STUDY_SECTIONS.of(page, _OF_STUDY)]
+    name, sections = page.source.record["name"], [*SUBJECT_SECTIONS.fill(person), *STUDY_SECTIONS.fill(page, _OF_STUDY)]
     head = session_facts(page, person)
     return _render_frame(page.source, f"{name} – session report", name, session_outcome(person), head, sections)
 
 
 def session_facts(page: StudyPage, person: SubjectPage) -> list[Fact]:
     """Return the subject record of the first analysed walk, and the facts of the walks."""
-    done = [trial for trial in person.trials if trial.done]
+    done = [trial for trial in person.trials if trial.has_result]
     subject = subject_facts(page.source.run_record(done[0])) if done else []
     labels = {fact.label for fact in subject}
     return [*subject, *(fact for fact in trial_facts(person.trials) if fact.label not in labels)]
 
 
 def session_outcome(person: SubjectPage) -> str:
-    """Return the outcomes of the walks as one sentence."""
+    """Return a sentence with the number of walks and how many have each outcome."""
     counts = {word: sum(trial.status == status for trial in person.trials) for status, word in STATUS_WORDS.items()}
     words = [f"{count} {word}" for word, count in counts.items() if count]
-    failed = sum(not trial.done for trial in person.trials)
+    failed = sum(not trial.has_result for trial in person.trials)
     words += [f"{failed} without result"] if failed else []
     count = len(person.trials)
     return f"{count_with_noun(count, 'walk')}: {', '.join(words)}."
@@ -361,7 +362,7 @@ def write_study_report(out: Path, paper: Letterhead | None = None) -> Path:
     if paper is not None and pdf_path.exists() and not is_biodyn_pdf(pdf_path):
         raise ResultError(f"'{pdf_path}' was not written by biodyn and is not replaced.", "Move it to another folder.")
     page = _collect_page_data(source)
-    if source.one_session:
+    if source.is_single_session:
         people = list(_iterate_subject_pages(page))
         text = render_session_page(page, people[0])
         pages = None if paper is None else session_pdf(page, people[0], paper)
@@ -382,7 +383,7 @@ def write_study_report(out: Path, paper: Letterhead | None = None) -> Path:
 def _collect_page_data(source: StudySource) -> StudyPage:
     findings, facts = Findings(), RunFacts()
     for trial in source.trials:
-        if trial.done:
+        if trial.has_result:
             record = source.run_record(trial)
             findings.add(trial, record)
             facts.add(trial, record)
@@ -423,19 +424,19 @@ def _iterate_subject_pages(page: StudyPage) -> Iterator[SubjectPage]:
                 f"'{subject}' is not a valid subject name.", "Run the study again: trials that are done are kept."
             )
         reports = frozenset(trial.trial for trial in trials if (source.out / trial.folder / REPORT_NAME).is_file())
-        base = "" if source.one_session else "../"
+        base = "" if source.is_single_session else "../"
         yield SubjectPage(
             subject, trials, data, tables, page.norms, page.names, source, base, reports, notes,
             norm_covariates=_mean_covariates(source, trials), norm_setting=str(source.group["options"]["norms"]),
             means=page.table(SESSION_MEANS), mean_notes=source.notes(SESSION_MEANS),
-            scene=session_scene(source, trials) if source.one_session else None,
+            scene=session_scene(source, trials) if source.is_single_session else None,
         )  # fmt: skip
 
 
 def _mean_covariates(source: StudySource, trials: Sequence[Trial]) -> NormCovariates | None:
     """Return the mean properties of a person over the walks that are in the group results; None if there are none."""
-    counted = [trial for trial in trials if trial.done and not trial.excluded]
-    return mean_covariates([read_covariates(source.run_record(trial), trial.number("speed_m_s")) for trial in counted])
+    counted = [trial for trial in trials if trial.has_result and not trial.excluded]
+    return mean_covariates([read_covariates(source.run_record(trial), trial.metric("speed_m_s")) for trial in counted])
 
 
 def cycles_with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles | None:
@@ -448,7 +449,7 @@ def cycles_with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycl
     strides = {
         (trial.trial, side, cycle): values
         for trial in source.subjects[data.subject]
-        if trial.done
+        if trial.has_result
         for (side, cycle), values in read_strides(source.out / trial.folder / STRIDES_NAME).items()
     }
     return data.with_strides(strides)
@@ -460,7 +461,7 @@ def _rows_by_subject(table: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
 
 
 def cycle_flags(data: SubjectCycles, table: pd.DataFrame, name: str) -> BoolArray:
-    """Return (N,) the values of a column of true and false of cycles.csv for each cycle of the data."""
+    """Return the values (N,) of a Boolean column of cycles.csv for the N cycles of a subject."""
     rows = table[table[name]] if len(table) else table
     marked = {(r.trial, int(r.cycle), r.side) for r in iterate_rows(rows)}
     keys = zip(data.cycles["trial"], data.cycles["cycle"], data.cycles["side"], strict=True)

@@ -17,17 +17,17 @@ from biodyn.study.options import load_study_table
 from biodyn.study.report.aggregation import group_exclusions, group_failures, means_over_subjects, outcome_sentence
 from biodyn.study.report.figures import ComparisonView, available_variables, group_keys, group_panel, profile_figure
 from biodyn.study.report.pages import StudyPage, SubjectPage, session_facts, session_outcome, study_facts
+from biodyn.study.report.report_inputs import Table, Trial, iterate_rows, make_table, number_text
 from biodyn.study.report.sections.results import comparison_tables, parameter_table, test_lines
 from biodyn.study.report.sections.subject import (
     OUTCOMES,
+    condition_curves,
     norm_comparisons,
     outlier_texts,
     parameter_tables,
     representative_walk_text,
     score_profile_figure,
-    subject_parts,
 )
-from biodyn.study.report.source import Table, Trial, iterate_rows, make_table, number_text
 
 _MORE = "Methods, sources, repeatability and every number: report.html and the tables."
 _PROFILE_MM = 62.0  # height of the bars of one condition, mm
@@ -38,25 +38,23 @@ def session_pdf(page: StudyPage, person: SubjectPage, head: Letterhead | None = 
 
     Raises ResultError if the PDF library is not installed.
     """
-    curves = subject_parts(person)
+    curves = condition_curves(person)
     conditions = max(len(curves), 1)
 
     def write_pages(paper: PdfWriter) -> bool:
-        paper.page()
+        paper.begin_page()
         _write_subject(paper, page, person)
-        fits = paper.count <= conditions
+        fits = paper.page_count <= conditions
         for part in curves:
-            below = (
-                f"0 and 100 %: foot strike. {part.counts}. Moments are internal net moments, normalised to body mass."
-            )
+            below = f"0 and 100 %: foot strike. {part.cycle_counts}. Moments are internal net moments, normalised to body mass."
             title = f"Motion and loads over the gait cycle{f': {part.title}' if conditions > 1 else ''}"
-            paper.curves(title, part.standard, part.describe, part.keys, below)
-        paper.page()
+            paper.draw_curve_grid(title, part.standard_variables, part.describe_panel, part.legend_keys, below)
+        paper.begin_page()
         _write_scores(paper, person)
         _write_findings(paper, page)
         _write_parameters(paper, person)
         paper.write_paragraph(_MORE, smaller=1.0)
-        return fits and paper.count <= 2 + 2 * conditions
+        return fits and paper.page_count <= 2 + 2 * conditions
 
     return _typeset_study(page, head, write_pages)
 
@@ -71,21 +69,20 @@ def _typeset_study(page: StudyPage, head: Letterhead | None, write: Callable[[Pd
 def _write_subject(paper: PdfWriter, page: StudyPage, person: SubjectPage) -> None:
     """Write subject, outcomes of the walks, stride parameters, and numbers relative to norms."""
     paper.write_letterhead()
-    paper.title(str(page.source.record["name"]), 15.0)
-    paper.facts([replace(fact, note="") for fact in session_facts(page, person)])
-    paper.title(session_outcome(person), 12.0)
+    paper.write_title(str(page.source.record["name"]), 15.0)
+    paper.write_facts([replace(fact, note="") for fact in session_facts(page, person)])
+    paper.write_title(session_outcome(person), 12.0)
     heads = ("walk", "condition", "outcome", "why", "#speed (m/s)", "#cycles R, L")
-    _write_table(
-        paper, make_table(heads, [_walk_row(trial, trial.trial in person.representative) for trial in person.trials])
-    )
+    walks = [_walk_row(trial, trial.trial in person.representative_names) for trial in person.trials]
+    _write_table(paper, make_table(heads, walks))
     paper.write_paragraph(representative_walk_text(person), smaller=1.5)
     means = person.tables["parameters"]
     for title, rows in parameter_tables(means[_is_stride_parameter(means)], person.names, person.means):
-        paper.title(_heading("Time and distance", title))
+        paper.write_title(_heading("Time and distance", title))
         _write_table(paper, rows)
     paper.write_paragraph("Mean ± standard deviation over the cycles (number of cycles).", smaller=1.5)
     for part in norm_comparisons(person):
-        paper.title(_heading("Against norms", part["title"]))
+        paper.write_title(_heading("Against norms", part["title"]))
         paper.write_paragraph(" ".join(part["reasons"]), smaller=1.0)
         if part["sources"]:
             _write_table(paper, replace(part["rows"], rows=tuple(row for row in part["rows"].rows if row[-1])))
@@ -113,20 +110,21 @@ def _heading(words: str, part: str) -> str:
 def _walk_row(trial: Trial, typical: bool) -> tuple[str, ...]:
     why = trial.reason or trial.metrics.get("checks_failed") or trial.metrics.get("checks_warn") or ""
     if trial.excluded:
-        why = f"{why} In no group result: {trial.excluded}.".strip()
-    cycles = f"{trial.metrics.get('cycles_right', 0)}, {trial.metrics.get('cycles_left', 0)}" if trial.done else "–"
+        why = f"{why} Excluded from group results: {trial.excluded}.".strip()
+    counts = [str(trial.metrics.get(f"cycles_{side}", 0)) for side in ("right", "left")]
+    cycles = ", ".join(counts) if trial.has_result else "–"
     name = f"{trial.trial} (representative)" if typical else trial.trial
-    outcome, speed = OUTCOMES.get(trial.status, trial.status), number_text(trial.number("speed_m_s"))
-    return name, trial.place, outcome, why, speed, cycles
+    outcome, speed = OUTCOMES.get(trial.status, trial.status), number_text(trial.metric("speed_m_s"))
+    return name, trial.session_and_condition, outcome, why, speed, cycles
 
 
 def _write_scores(paper: PdfWriter, person: SubjectPage) -> None:
     """Write the gait profile of a person as bars, and tables of the gait scores with SEM and MDC95."""
     if not len(person.tables["gait_scores"]):
         return
-    paper.title("Movement Analysis Profile and Gait Profile Score")
+    paper.write_title("Movement Analysis Profile and Gait Profile Score")
     figure = score_profile_figure(person)
-    paper.figure(figure, _PROFILE_MM * len(figure.panels))
+    paper.draw_figure(figure, _PROFILE_MM * len(figure.panels))
     for condition, score_rows in _score_tables(person.means):
         if condition:
             paper.write_paragraph(condition, bold=True)
@@ -158,9 +156,9 @@ def _score_cells(row: object) -> tuple[str, str, str]:
 def _write_findings(paper: PdfWriter, page: StudyPage) -> None:
     """Write the findings of the checks with an example, and the findings of the whole study."""
     findings = page.findings.with_severity("error", "warning")
-    paper.title("Findings" if findings else "All checks of all trials with a result passed.")
+    paper.write_title("Findings" if findings else "All checks of all trials with a result passed.")
     several = len(page.source.trials) > 1
-    paper.list(
+    paper.write_list(
         [
             f"{finding.title}{f' ({finding.count} of {len(page.source.trials)} trials)' if several else ''}: "
             f"{finding.example} {finding.hint}"
@@ -172,18 +170,18 @@ def _write_findings(paper: PdfWriter, page: StudyPage) -> None:
         for finding in page.source.record["diagnostics"]
     ]
     if doubts:
-        paper.title("About all trials together")
-        paper.list(doubts)
+        paper.write_title("About all trials together")
+        paper.write_list(doubts)
 
 
 def _write_parameters(paper: PdfWriter, person: SubjectPage) -> None:
     """Write all parameters that are not on the first page, and the outliers."""
     if len(person.tables["cycles"]) and (odd := outlier_texts(person.tables["cycles"])):
-        paper.title("Outlier cycles")
-        paper.list(odd)
+        paper.write_title("Outlier cycles")
+        paper.write_list(odd)
     means = person.tables["parameters"]
     for title, rows in parameter_tables(means[~_is_stride_parameter(means)], person.names, person.means):
-        paper.title(_heading("Parameters", title))
+        paper.write_title(_heading("Parameters", title))
         _write_table(paper, rows)
 
 
@@ -196,20 +194,20 @@ def study_pdf(page: StudyPage, head: Letterhead | None = None) -> bytes:
     views = page.views[:1]
 
     def write_pages(paper: PdfWriter) -> bool:
-        paper.page()
+        paper.begin_page()
         paper.write_letterhead()
-        paper.title(str(page.source.record["name"]), 15.0)
-        paper.facts(study_facts(page))
-        paper.title(outcome_sentence(page.source.trials), 12.0)
+        paper.write_title(str(page.source.record["name"]), 15.0)
+        paper.write_facts(study_facts(page))
+        paper.write_title(outcome_sentence(page.source.trials), 12.0)
         _write_missing_trials(paper, page)
         _write_findings(paper, page)
-        fits = paper.count == 1
+        fits = paper.page_count == 1
         _write_group_numbers(paper, page)
         paper.write_paragraph(_MORE, smaller=1.0)
         paper.draw_signature_line()
         for view in views:
             _write_group_curves(paper, page, view)
-        return fits and paper.count <= max_pages + paper.longer
+        return fits and paper.page_count <= max_pages + paper.longer
 
     return _typeset_study(page, head, write_pages)
 
@@ -222,8 +220,8 @@ def _write_missing_trials(paper: PdfWriter, page: StudyPage) -> None:
         ("Not in the group results", group_exclusions(trials)),
     ):
         if groups:
-            paper.title(title)
-            paper.list([f"{len(group.trials)}: {group.title} {group.hint}" for group in groups])
+            paper.write_title(title)
+            paper.write_list([f"{len(group.trials)}: {group.title} {group.hint}" for group in groups])
 
 
 def _write_group_curves(paper: PdfWriter, page: StudyPage, view: ComparisonView) -> None:
@@ -238,7 +236,7 @@ def _write_group_curves(paper: PdfWriter, page: StudyPage, view: ComparisonView)
     more = len(page.views) - 1
     if more:
         below += f" {more} more comparisons: report.html."
-    paper.curves(
+    paper.draw_curve_grid(
         f"Group curves over the gait cycle{f': {view.title}' if view.title else ''}",
         known,
         lambda name: (group_panel(page.curves, view, name, page.norms), ""),
@@ -253,12 +251,12 @@ def _write_group_numbers(paper: PdfWriter, page: StudyPage) -> None:
     shown = [name for name in page.options.compared_parameters if name in page.names.parameters]
     numbers = parameter_table(means_over_subjects(page.parameters), page.names, shown, cells)
     if numbers:
-        paper.title("Discrete parameters")
+        paper.write_title("Discrete parameters")
         _write_table(paper, numbers)
         paper.write_paragraph("Mean ± standard deviation between subjects (number of subjects).", smaller=1.5)
     compared = comparison_tables(page.table("comparisons"), page.names, page.options.alpha)
     for title, rows in compared[: paper.most]:
-        paper.title(title)
+        paper.write_title(title)
         _write_table(paper, rows)
     if len(compared) > paper.most:
         paper.write_paragraph(f"{len(compared) - paper.most} more comparisons are in report.html.", bold=True)
@@ -268,9 +266,9 @@ def _write_group_numbers(paper: PdfWriter, page: StudyPage) -> None:
         )
     scores = page.table("gait_scores")
     if len(scores):
-        paper.title("Movement Analysis Profile and Gait Profile Score")
+        paper.write_title("Movement Analysis Profile and Gait Profile Score")
         figure = profile_figure(scores, cells, page.names)
-        paper.figure(figure, _PROFILE_MM * len(figure.panels))
+        paper.draw_figure(figure, _PROFILE_MM * len(figure.panels))
         for note in page.notes("gait_scores"):
             paper.write_paragraph(note, smaller=1.5)
 
@@ -282,7 +280,7 @@ def _write_table(paper: PdfWriter, content: Table) -> None:
             (f"{row[0]} *", *row[1:]) if number in content.strong else row for number, row in enumerate(content.rows)
         ]
         room = paper.pages.epw / (paper.size * 25.4 / 72.0)
-        paper.table(content.heads, rows, _column_widths(content, room))
+        paper.write_table(content.heads, rows, _column_widths(content, room))
 
 
 def _column_widths(content: Table, room: float) -> Sequence[float]:

@@ -1,5 +1,7 @@
-"""Task of a trial process and its outcome, program version, and lock of the output folder; with few imports, for the
-supervisor."""
+"""Task of a trial process and its outcome, program version, and lock of the output folder.
+
+This module has few imports, because the supervisor of the trial processes starts with it.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,7 @@ def task_outcome(trial: PlannedTrial, record: TrialRecord, kept: bool = False) -
 
 
 def outcome_without_report(previous: Outcome, reason: str) -> Outcome:
-    """Return the outcome of a kept result without its report, which could not be written."""
+    """Return the outcome of an earlier result that is kept although its report could not be written."""
     return replace(previous, reason=f"{previous.reason} Its report was not written: {reason}".strip())
 
 

@@ -45,7 +45,7 @@ _KEEP_MEMORY = {
 }
 
 
-def _ignore_arguments(*_: Any) -> None:
+def ignore_arguments(*_: Any) -> None:
     """Accept any arguments and do nothing; default of optional callbacks."""
 
 
@@ -74,7 +74,7 @@ class TrialProcess:
         limits: Limits,
         keep_open: tuple[int, ...] = (),
         command: Sequence[str] = WORKER,
-        on_note: Callable[[str], None] = _ignore_arguments,
+        on_note: Callable[[str], None] = ignore_arguments,
     ) -> None:
         self._limits = limits
         self._on_note = on_note
@@ -291,7 +291,7 @@ def run_locally(
     limits: Limits,
     on_outcome: OnOutcome,
     keep_open: tuple[int, ...] = (),
-    say: Callable[[str], None] = _ignore_arguments,
+    say: Callable[[str], None] = ignore_arguments,
 ) -> None:
     """Run the tasks in `workers` processes of this machine (None: one per core).
 
@@ -332,7 +332,7 @@ def run_on_cluster(
     scheduler: str,
     limits: Limits,
     on_outcome: OnOutcome,
-    say: Callable[[str], None] = _ignore_arguments,
+    say: Callable[[str], None] = ignore_arguments,
 ) -> None:
     """Run the tasks on the workers of a Dask cluster with access to the same files; see `run_locally`.
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError, printable
+from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError, printable_text
 from biodyn.io import file_sha256, files_of_recording, read
 from biodyn.library.subject_record import subject_record_file
 from biodyn.model.from_library.user_tables import load_user_tables, user_table_name
@@ -153,7 +153,7 @@ class RecordingCache:
     def read(self, walk: Path, static: Path) -> TrialFiles:
         """Read the walk and its static trial; InputFileError if one cannot be read."""
         content, recording = file_sha256(static), read(walk)
-        standing = self._statics.of(f"{content} {static}", lambda: read(static), _KEPT)
+        standing = self._statics.get_or_compute(f"{content} {static}", lambda: read(static), _KEPT)
         return with_other_person_warning(TrialFiles(recording, standing, "specified by the study"))
 
 
@@ -226,7 +226,10 @@ def _require_recordings(task: Task) -> None:
 
 
 def _changed_inputs(result: TrialResult | None, task: Task) -> list[Path]:
-    """Return the walk if its contents differ from those read, because file times may be too coarse to detect a change."""
+    """Return the walk if the contents of its file changed since it was read.
+
+    Contents are compared, because file times may be too coarse to detect a change.
+    """
     walk = task.root / task.trial.path
     return [] if result is None or result.analysis.recording.sha256 == file_sha256(walk) else [walk]
 
@@ -255,12 +258,12 @@ def _write_result(task: Task, record: TrialRecord, result: TrialResult) -> None:
     remove_unfinished_folders(folder)
     output = result.analysis.settings.output
     with replace_folder(folder, trial_file_test) as place:
-        write_view(result.view, place, output.packed)
+        write_view(result.view, place, output.is_packed)
         report = output.report or task.requires_report(record.status)
         write_report(result.view, place, figures=output.figures, report=report)
         write_cycles(result, place)
         write_trial_record(record, place)
-        write_manifest(place, pack=output.packed)
+        write_manifest(place, pack=output.is_packed)
 
 
 def _add_missing_report(task: Task, previous: Outcome) -> Outcome | None:
@@ -325,6 +328,6 @@ def _result_record(result: TrialResult, key: str) -> TrialRecord:
 
 def _portable_text(text: str, task: Task) -> str:
     """Return a text in which paths are relative to the study folder."""
-    for place in (str(task.root), printable(str(task.root))):
+    for place in (str(task.root), printable_text(str(task.root))):
         text = text.replace(f"{place}/", "").replace(place, ".")
-    return printable(text, keep="\n\t")
+    return printable_text(text, keep="\n\t")

@@ -64,16 +64,16 @@ _FRAMES = 60
 
 
 class MarkerBody:
-    """A library skeleton that follows markers."""
+    """The analysis steps of a library skeleton that is fitted to markers."""
 
     is_fitted = True
     has_outliers = True
 
-    def require(self, settings: Settings) -> None:
-        """Accept all settings."""
+    def require_supported_settings(self, settings: Settings) -> None:
+        """Do nothing, because all settings are supported."""
 
     def orient_recordings(self, trial: Loaded) -> Oriented:
-        """Return both recordings, each in its own World axes."""
+        """Return walk and static trial, each rotated to its own World axes."""
         static = find_world(correct_static_vertical(trial.static, trial.walk))
         world = find_world(trial.walk, facing_direction_from_static(trial.walk, trial.static, static))
         walk = trial.walk.rotated(world.R_WL)
@@ -117,7 +117,7 @@ class MarkerBody:
         recordings = {"walk": trial.walk.with_markers(walk), "static": trial.static.with_markers(static)}
         return next_stage(trial, Labelled, mapping=mapping, **recordings).with_notes(*notes, *centre_notes)
 
-    def scaled(self, trial: Prepared) -> Scaled:
+    def scale_model(self, trial: Prepared) -> Scaled:
         """Return the skeleton scaled to the standing subject."""
         settings = trial.settings
         skeleton = load_skeleton(settings.table_names.skeleton)
@@ -240,7 +240,7 @@ def standing_points(files: TrialFiles, static: Markers) -> Mapping[str, FloatArr
 
 
 def stored_wand_offsets(measures: Mapping[str, float]) -> dict[str, float]:
-    """Return the wand offsets (rad) among the stored measures."""
+    """Return the wand offsets (rad) that the stored measures contain, by name."""
     names = [name for pattern in WAND_OFFSETS for _, name in expand_sides(pattern)]
     return {name: measures[name] for name in names if name in measures}
 
@@ -264,12 +264,12 @@ def _quiet_part(
 def _assemble_standing(
     walk: Markers, skeleton: SkeletonRecipe, mapping: MarkerMapping, options: ScalingOptions
 ) -> StandingPosture:
-    flat = {foot: _flat_frames(walk, mapping, foot) for foot in foot_bodies(skeleton)}
+    flat = {foot: _flat_foot_frames(walk, mapping, foot) for foot in foot_bodies(skeleton)}
     points, spread_m = assemble_posture(skeleton, mapping, walk.labels, walk.positions, flat, options)
     return StandingPosture(points, 0, walk.frame_count - 1, spread_m, ())
 
 
-def _flat_frames(walk: Markers, mapping: MarkerMapping, foot: str) -> BoolArray:
+def _flat_foot_frames(walk: Markers, mapping: MarkerMapping, foot: str) -> BoolArray:
     labels = [role.label for role in mapping.roles if role.body == foot and role.label in walk.labels]
     if not labels:
         return np.zeros(walk.frame_count, dtype=bool)

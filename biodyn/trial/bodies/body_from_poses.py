@@ -44,12 +44,12 @@ _FRAMES = 30  # number of frames that represent the change of a mean over all fr
 
 
 class PoseBody:
-    """A library skeleton that follows measured segment poses."""
+    """The analysis steps of a library skeleton that is fitted to measured segment poses."""
 
     is_fitted = False
     has_outliers = False  # a joint that does not reproduce a pose
 
-    def require(self, settings: Settings) -> None:
+    def require_supported_settings(self, settings: Settings) -> None:
         """Raise SettingsError if an estimate of motion and forces is requested."""
         if settings.signals.method == ESTIMATE:
             raise SettingsError(
@@ -59,7 +59,7 @@ class PoseBody:
             )
 
     def orient_recordings(self, trial: Loaded) -> Oriented:
-        """Return the recording in World."""
+        """Return the stage with the recording rotated to World axes."""
         world = find_world(with_segment_origins(trial.walk))
         walk = trial.walk.rotated(world.R_WL)
         return next_stage(trial, Oriented, walk=walk, static=walk, world=world).with_notes(
@@ -81,7 +81,7 @@ class PoseBody:
         mapping = MarkerMapping(system.name, system.title, roles, (), {system.name: share})
         return next_stage(trial, Labelled, mapping=mapping)
 
-    def scaled(self, trial: Prepared) -> Scaled:
+    def scale_model(self, trial: Prepared) -> Scaled:
         """Return the model with the joint centres and axes of the poses."""
         poses, skeleton = trial.walk.poses, load_skeleton(trial.settings.table_names.skeleton)
         mass = find_mass(trial.settings.subject.mass_kg, (trial.walk,))
@@ -126,7 +126,7 @@ class PoseBody:
 
 
 def _pose_system(recording: Recording) -> PoseSystem:
-    """Return the pose system of the recording."""
+    """Return the definition of the markerless system that wrote the poses of the recording."""
     return require_known_system(recording.path, recording.poses.labels)
 
 
@@ -176,7 +176,7 @@ def _drift_notes(apart_m: Mapping[str, float]) -> list[Diagnostic]:
 
 @dataclass(frozen=True)
 class _ReferenceModel:
-    """The unchanged model and the figure of some frames, to which changes are relative."""
+    """The model without errors and the posture in some frames, with which displaced segments are compared."""
 
     model: SubjectModel
     figure: PoseFigure
@@ -188,7 +188,7 @@ class _ReferenceModel:
 def pose_errors(
     model: SubjectModel, poses: SegmentPoses, system: PoseSystem, skeleton: SkeletonRecipe, magnitudes: Magnitudes
 ) -> PoseErrors:
-    """Return the errors of the poses (World) from which a model was determined."""
+    """Return the error model of the segment poses (World) from which a body model was determined."""
     size = magnitudes.pose_error
     segments = {segment.body: segment for segment in system.segments}
     fitted = list(dict.fromkeys(marker.body for marker in model.markers))
@@ -209,7 +209,10 @@ def pose_errors(
 
 
 def _segment_displacement(base: _ReferenceModel, body: str, label: str, turns: bool, axis: FloatArray) -> PoseOffset:
-    """Return the change of model and points for a step of one segment along or about an axis of the body."""
+    """Return the change of model and virtual points if one segment is displaced along or rotated about an axis of its body.
+
+    turns: whether the segment is rotated (by `_STEP_RAD`) or displaced (by `_STEP_M`).
+    """
     step = _STEP_RAD if turns else _STEP_M
     V = base.system.R_VB @ axis  # the same in segment axes
     at = base.poses.labels.index(label)
@@ -237,7 +240,7 @@ def _points_origin(base: _ReferenceModel, body: str) -> FloatArray:
 
 
 def _apply_figure(base: _ReferenceModel, figure: PoseFigure) -> SubjectModel:
-    """Return the model with joint centres, fixed angles and segment points changed as in the figure."""
+    """Return the model with the joint centres, fixed angles and segment points of another posture (`figure`)."""
     before, after = base.figure.known, figure.known
     bodies = tuple(_change_body(body, before, after) for body in base.model.bodies)
     markers = tuple(

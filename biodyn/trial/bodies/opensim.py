@@ -119,20 +119,20 @@ def run_on_model(
         return complete_result(torques, settings, model, settings.subject.height_m, clock)
 
     if coordinates:
-        clock.begin("estimate" if estimate else "inverse dynamics")
+        clock.start_step("estimate" if estimate else "inverse dynamics")
         torques = _torques_of_coordinates(request.path, model, request.forces, cutoff_hz, estimate)
         result = complete_torques(torques)
     else:
         inputs = (request.path, model, request.forces, request.ik_setup, *sizes, cutoff_hz, settings)
-        followed = fit_model_to_markers(*inputs, clock.begin, request.plate_calibration)
-        torques = torques_of_fitted_model(followed, estimate, clock.begin)
+        followed = fit_model_to_markers(*inputs, clock.start_step, request.plate_calibration)
+        torques = torques_of_fitted_model(followed, estimate, clock.start_step)
         result = complete_torques(torques)
         plates, corner_notes = ((), ()) if result is None else order_plate_corners(result.analysis)
         if corner_notes:
-            torques = torques_of_fitted_model(followed.with_plates(plates), estimate, clock.begin)
+            torques = torques_of_fitted_model(followed.with_plates(plates), estimate, clock.start_step)
             torques = replace(torques, notes=(*torques.notes, *corner_notes))
             result = complete_torques(torques)
-    clock.end()
+    clock.end_step()
     if result is None:
         return replace(torques, timings=clock.seconds)
     # the numerical check of the torques is a separate step of the checks
@@ -207,7 +207,7 @@ def complete_result(
     if model is None or not model.coordinates or model.mass_kg <= 0.0:
         return None  # a complete analysis needs several bodies with mass
     clock = clock or StepClock()
-    clock.begin("joint loads")
+    clock.start_step("joint loads")
     method = BUTTERWORTH if own.estimated is None else ESTIMATE
     filters = settings.signals.model_copy(update={"cutoff_hz": own.cutoff_hz, "method": method})
     settings = settings.model_copy(update={"signals": filters})  # with the tasks of this trial
@@ -270,9 +270,9 @@ def complete_result(
             motion, _run_record(own, source.recording), own.model_file or _file_content(model_path), own.motion_file
         ),
     )
-    clock.begin("uncertainty")
+    clock.start_step("uncertainty")
     bands = _torque_bands(own, model, motion, inputs, np.nan_to_num(wrenches_G), settings)
-    clock.begin("checks")
+    clock.start_step("checks")
     return ModelResult(add_verdict(check_recording(replace(analysis, uncertainty=bands))), own=own)
 
 
@@ -282,7 +282,7 @@ def _run_record(own: CoordinateResult, recording: Recording) -> dict[str, Any]:
 
 
 def _size_source(own: CoordinateResult) -> str:
-    """Return a text on the origin of the size of the model."""
+    """Return a text that states how size and mass of the model were determined."""
     if own.estimated is not None:
         return "its masses and a mass centre were estimated"
     return "it is scaled to the person" if own.scaling else "it is used unchanged"
@@ -388,7 +388,7 @@ def _find_events(
         note = Diagnostic(
             "model-without-feet",
             "info",
-            "No gait events, cycles and gait parameters, because the model has no two bodies known as feet (such as calcn_r "
+            "Gait events, cycles and parameters are missing, because the model has no two bodies known as feet (such as calcn_r "
             "and calcn_l).",
         )
         reason = "the model has one foot" if points.sole else "the model has no bodies that are known as feet"
@@ -471,9 +471,9 @@ def order_plate_corners(analysis: TrialAnalysis) -> tuple[tuple[ForcePlate, ...]
         return plates, ()  # the part of the recording that the motion covers is unknown
     signals = inputs.signals
 
-    def wrench_of(plate: ForcePlate) -> PlateWrench:
+    def compute_wrench(plate: ForcePlate) -> PlateWrench:
         return replace_wrenches(signals, [plate_wrench(plate, markers.frame_count, markers.rate_hz)]).plates[0]
 
-    ordered, notes = correct_corner_order(collect_trial_evidence(analysis), plates, wrench_of, analysis.R_WL)
+    ordered, notes = correct_corner_order(collect_trial_evidence(analysis), plates, compute_wrench, analysis.R_WL)
     R_WG = analysis.imported.motion.R_WG
     return tuple(replace(plate, corners=plate.corners @ R_WG) for plate in ordered), notes

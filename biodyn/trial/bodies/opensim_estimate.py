@@ -165,14 +165,14 @@ def balance_motion(
 
 
 def _unbalanced_rows(model: OpenSimModel, at: IntArray, tau: FloatArray) -> BoolArray:
-    """Return (T,) whether forces are missing in a row, by the torques (T, n free) of the coordinates `at`."""
+    """Return a mask (T,) of the rows with missing forces, determined from the torques (T, n free) of the coordinates `at`."""
     every = np.zeros((len(tau), len(model.coordinates)))
     every[:, at] = tau
     return unbalanced_rows(model, every)
 
 
 def _long_stretches(rows: BoolArray, frames: float) -> BoolArray:
-    """Return the intervals of rows (T,) longer than `frames`, extended by `frames` on either side."""
+    """Return a mask (T,) of the True intervals of `rows` that are longer than `frames`, extended by `frames` on either side."""
     stances = np.zeros_like(rows)
     for first, stop in finite_stretches(rows):
         if stop - first > frames:
@@ -304,8 +304,8 @@ def _measured_markers(model: OpenSimModel, fit: ModelFit, rows: slice, given: Fl
     every = [coordinate.name for coordinate in model.coordinates]
     q = given[:, [every.index(name) for name in names]]
     assert fit.followed is not None
-    assert fit.pulls is not None
+    assert fit.target_weights is not None
     missing = np.isnan(fit.q[rows, 0])
     weights = np.where(missing[:, None], 0.0, fit.followed.weights[rows])
     followed = replace(fit.followed, weights=weights)
-    return FittedMarkers(followed, followed.positions(coupled, q), fit.pulls, q)
+    return FittedMarkers(followed, followed.positions(coupled, q), fit.target_weights, q)

@@ -107,7 +107,7 @@ def tasks_of_setup(setup: IkSetup | None, model: OpenSimModel, time_s: FloatArra
         if task.from_file:
             if table is None:
                 raise InputFileError(
-                    f"'{setup.path.name}' takes '{task.name}' from a file but states no <coordinate_file>."
+                    f"'{setup.path.name}' reads '{task.name}' from a coordinate file, but <coordinate_file> is missing."
                 )
             turns = task.name in own and own[task.name].rotational and table.in_degrees is not False
             values = table.column(task.name)[:, None]
@@ -117,7 +117,7 @@ def tasks_of_setup(setup: IkSetup | None, model: OpenSimModel, time_s: FloatArra
 
 
 def _reading_notes(recording: Recording, labels: tuple[str, ...]) -> list[Diagnostic]:
-    """Return the notes of reading, without that on computed points if the model uses them."""
+    """Return the findings of reading; the one on computed points is omitted if the model uses these points."""
     followed = len(labels) > len(recording.markers.labels)
     return [note for note in recording.diagnostics if not (followed and note.code == "computed-points")]
 
@@ -192,7 +192,7 @@ def scale_by_setup(
             notes += _fill_scale_factors(
                 scale_setup, generic, _read_standing_markers(measuring, scale_setup.path, generic), factors
             )
-            files["static"] = _path_or_setup(measuring, scale_setup.path)
+            files["static"] = measuring or scale_setup.path
         elif what == "manualScale":
             factors |= scale_setup.manual_factors
         elif what != "measurements":
@@ -205,7 +205,7 @@ def scale_by_setup(
     moved_markers: tuple[str, ...] = ()
     if scale_setup.place:
         standing = given or scale_setup.place_markers
-        files["static"] = _path_or_setup(standing, scale_setup.path)
+        files["static"] = standing or scale_setup.path
         moved_markers = _place_markers(
             document, scale_setup, _read_standing_markers(standing, scale_setup.path, generic)
         )
@@ -265,14 +265,10 @@ def _read_standing_markers(path: Path | None, setup: Path, model: OpenSimModel) 
     return StandingMarkers(points.labels, points.positions, points.time_s)
 
 
-def _path_or_setup(path: Path | None, setup: Path) -> Path:
-    return setup if path is None else path
-
-
 def _fill_scale_factors(
     scale_setup: ScaleSetup, generic: OpenSimModel, standing: StandingMarkers, factors: dict[str, FloatArray]
 ) -> list[Diagnostic]:
-    """Fill the scale factors by the measurements; return notes on measurements without markers."""
+    """Compute the scale factors of the measurements and add them to `factors`; return notes on measurements without markers."""
     places, part = default_marker_positions(generic), standing.select_time_range(scale_setup.scale_range_s)
     lacking = []
     for name, pairs, bodies in scale_setup.measurements:
@@ -315,7 +311,7 @@ def _place_markers(document: ET.Element, scale_setup: ScaleSetup, standing: Stan
 
 
 def _move_markers(document: ET.Element, mean: FloatArray, labels: tuple[str, ...], q: FloatArray) -> tuple[str, ...]:
-    """Move all markers that are not fixed to their mean recorded positions (M, 3) m in the pose q; return the moved labels."""
+    """Move every marker that is not fixed to its mean recorded position (M, 3) m in the pose q; return their labels."""
     model = build_model(document)
     R, p = model.coupled.body_poses(q[None])
     fixed = {

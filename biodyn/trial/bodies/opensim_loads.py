@@ -49,7 +49,7 @@ class Loads:
     covered: BoolArray
 
     def select_frames(self, rows: slice) -> Self:
-        """Return the loads of some rows."""
+        """Return the loads in the given rows only."""
         return replace(self, covered=self.covered[rows])
 
     def wrenches(self, rows: slice, q: FloatArray) -> FloatArray | None:
@@ -74,11 +74,11 @@ class MeasuredLoads(Loads):
     F_Wo_W: FloatArray
 
     def wrenches(self, rows: slice, q: FloatArray) -> FloatArray | None:
-        """Return the wrenches of a block."""
+        """Return the wrenches (B, K, 6) about the world origin in a block of rows."""
         return self.F_Wo_W[rows]
 
     def select_frames(self, rows: slice) -> Self:
-        """Return the loads of some rows."""
+        """Return the loads in the given rows only."""
         return replace(self, covered=self.covered[rows], F_Wo_W=self.F_Wo_W[rows])
 
 
@@ -91,11 +91,11 @@ class TableLoads(Loads):
     time_s: FloatArray
 
     def select_frames(self, rows: slice) -> Self:
-        """Return the loads of some rows."""
+        """Return the loads in the given rows only."""
         return replace(self, covered=self.covered[rows], time_s=self.time_s[rows])
 
     def wrenches(self, rows: slice, q: FloatArray) -> FloatArray | None:
-        """Return the wrenches of a block."""
+        """Return the wrenches (B, K, 6) about the world origin in a block of rows."""
         wrenches_G = np.zeros((len(q), len(self.forces.loads), 6))
         when, table = self.time_s[rows], self.forces.table
         near = slice(None)
@@ -141,12 +141,12 @@ def table_loads(model: OpenSimModel, forces: ExternalForces, time_s: FloatArray)
     return TableLoads(bodies, covered, model, forces, time_s)
 
 
-def no_loads(rows: int) -> Loads:
-    """Return the loads of a model without external loads."""
+def empty_loads(rows: int) -> Loads:
+    """Return loads with no loaded body and no wrench for a motion of `rows` rows."""
     return Loads((), np.ones(rows, dtype=np.bool_))
 
 
-def torques_with_proof(
+def compute_checked_torques(
     model: OpenSimModel, q: FloatArray, v: FloatArray, vdot: FloatArray, loads: Loads
 ) -> tuple[FloatArray, float]:
     """Return tau (T, n) and its numerical check: largest difference to M vdot + bias, relative to the largest tau.
@@ -166,7 +166,8 @@ def torques_with_proof(
 
 
 def unbalanced_rows(model: OpenSimModel, tau: FloatArray) -> BoolArray:
-    """Return (T,) whether the joint to ground bears more than `UNBORNE` of body weight, so that forces are missing or wrong."""
+    """Return a mask (T,) of the rows with missing or wrong forces: the joint to ground bears more than `UNBORNE` body
+    weights."""
     root = [k for k, c in enumerate(model.coordinates) if c.to_ground and not c.rotational]
     limit_n = UNBORNE * model.multibody.total_mass_kg * STANDARD_GRAVITY_M_S2
     return np.asarray(np.linalg.norm(tau[:, root], axis=1) > limit_n)
@@ -178,7 +179,7 @@ def _largest_value(values: FloatArray) -> float:
 
 
 def _missing_load_rows(table: Storage, load: ExternalForce) -> BoolArray:
-    """Return (T,) whether a row of the table lacks the load although there is one."""
+    """Return a mask (T,) of the rows of the table without a value of the load between rows in which it acts."""
     if not load.force:
         return np.zeros(len(table.time_s), dtype=np.bool_)
     force = np.column_stack([table.column(name) for name in load.force])
@@ -200,7 +201,7 @@ def _load_columns(
         if unknown.any():
             values[unknown] = np.interp(table.time_s[unknown], table.time_s[~unknown], values[~unknown])
         splines.append(cubic_spline(table.time_s[near], values[near]))
-    return np.column_stack([spline.at(when[None])[0] for spline in splines])
+    return np.column_stack([spline.evaluate(when[None])[0] for spline in splines])
 
 
 def _rotate_to_world(
@@ -328,7 +329,7 @@ def _select_reaction(reaction: GroundReaction, rows: slice) -> GroundReaction:
 
 
 def _moved_coordinates(model: OpenSimModel, body: str) -> BoolArray:
-    """Return (n,) whether each coordinate moves a body, so that its load changes the torque of the coordinate."""
+    """Return a mask (n,) of the coordinates that move a body; a load on the body changes only their torques."""
     q = model.default_configuration()
     displaced = np.concatenate([q[None], q + _STEP * np.eye(len(q))])
     R, p = model.coupled.body_poses(displaced)

@@ -48,10 +48,10 @@ from biodyn.trial.bodies.opensim_inputs import (
 from biodyn.trial.bodies.opensim_loads import (
     FootPlateLoads,
     Loads,
-    no_loads,
+    compute_checked_torques,
+    empty_loads,
     plate_loads,
     table_loads,
-    torques_with_proof,
 )
 from biodyn.trial.bodies.opensim_result import CoordinateResult, MotionSource
 
@@ -97,7 +97,7 @@ def coordinate_torques(
         notes = [*notes, *_already_smooth_note(table)]
     loads = own_columns if forces is None else None if str(forces) == NO_FORCES else read_external_loads(forces)
     time_s = require_uniform_times(table.time_s, table.path.name) if estimate else table.time_s
-    acting = no_loads(len(given)) if loads is None else table_loads(body, loads, time_s)
+    acting = empty_loads(len(given)) if loads is None else table_loads(body, loads, time_s)
     balanced_motion = balance_motion(body, time_s, given, cutoff_hz, acting) if estimate else None
     if balanced_motion is None:
         q, v, vdot = spline_derivatives(time_s, given, cutoff_hz)
@@ -109,7 +109,7 @@ def coordinate_torques(
             balanced_motion.vdot,
             [*notes, *balanced_motion.notes],
         )
-    tau, proof = torques_with_proof(body, q, v, vdot, acting)
+    tau, proof = compute_checked_torques(body, q, v, vdot, acting)
     files = {"motion": table.path, "model": Path(model)}
     return CoordinateResult(
         model=body,
@@ -176,7 +176,7 @@ def find_adjacent_force_file(motion: str | Path) -> tuple[Path | None, list[Diag
     except InputFileError as error:
         return None, [unusable_forces_note(f"The ground forces next to '{path.name}'", error)]
     text = f"The ground forces are read from '{paths[0].name}' next to the motion."
-    hint = "Use --forces FILE for other forces, --forces none for none."
+    hint = "Use --forces FILE for other forces, or --forces none to use no forces."
     return paths[0], [Diagnostic("forces-of-a-table", "info", text, hint=hint)]
 
 
@@ -237,7 +237,7 @@ def read_coordinates(model: OpenSimModel, table: Storage) -> tuple[FloatArray, l
 
 
 def recording_of_rows(path: Path, time_s: FloatArray) -> Recording | None:
-    """Return a table of coordinates as a recording without markers; None if its rows are not uniform in time."""
+    """Return the rows of a coordinate file as a recording without markers; None if the rows are not uniform in time."""
     step = float(time_s[-1] - time_s[0]) / (len(time_s) - 1)
     if np.abs(time_s - time_s[0] - step * np.arange(len(time_s))).max() > _UNEVEN * step:
         return None
@@ -341,7 +341,7 @@ def torques_of_fitted_model(
     """
     model, fit, time_s, hz = followed.model, followed.fit, followed.time_s, followed.cutoff_hz
     progress("contacts")
-    loads, named, files, notes, on_plates = _find_loads(followed)
+    loads, named, files, notes, on_plates = _determine_loads(followed)
     progress("estimate" if estimate else "inverse dynamics")
     problem = (model, fit, time_s, loads, hz)
     result = torques_of_estimate(*problem) if estimate else torques_of_fit(*problem)
@@ -385,10 +385,14 @@ def _fill_marker_gaps(model: OpenSimModel, points: ModelPoints, gaps: SignalSett
     return fill_gaps(seen, rate_hz, mates, gaps.spline_gap_s, gaps.rigid_gap_s).positions
 
 
-def _find_loads(
+def _determine_loads(
     followed: MarkerFittedModel,
 ) -> tuple[Loads, Sequence[tuple[str, str]], Mapping[str, Path], Sequence[Diagnostic], FootPlateLoads | None]:
-    """Return the loads of a force file or of the plates, name and body of each, files, notes, and the plate loads."""
+    """Determine the loads on the bodies, from the force file if there is one, else from the plates.
+
+    Returns the loads, the name and body of each, the files that were read, notes, and the loads of the plates on the feet
+    (None if no plates were used).
+    """
     model, points, kept, time_s = followed.model, followed.points, followed.kept, followed.time_s
     forces = followed.forces
     if forces is not None and str(forces) != NO_FORCES:
@@ -397,7 +401,7 @@ def _find_loads(
         files = {"forces": measured.table.path}
         return table_loads(model, measured, time_s), named, files, measured.table.notes, None
     if forces is not None:
-        return no_loads(len(time_s)), (), {}, (), None
+        return empty_loads(len(time_s)), (), {}, (), None
     # baselines of plates and contacts are determined in the whole recording
     q = followed.fit.q
     if kept != slice(None):
@@ -406,7 +410,7 @@ def _find_loads(
     found, notes = plate_loads(model, recording, q, followed.cutoff_hz, model.multibody.total_mass_kg)
     files = {f"also_read_{k}": path for k, (path, _) in enumerate(recording.also_read, start=1)}
     if found is None:
-        return no_loads(len(time_s)), (), files, notes, None
+        return empty_loads(len(time_s)), (), files, notes, None
     return found.loads.select_frames(kept), found.named, files, notes, found
 
 
@@ -427,7 +431,7 @@ def _scale_model(
 
 
 def _automatic_cutoff_note(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diagnostic:
-    """Return the automatic cut-off of the markers as a finding."""
+    """Return a finding that states the automatically chosen cut-off of the coordinates, with the reason."""
     if fit.rms_m < OWN_MARKERS_M:
         message = "The markers were computed with this model and match it exactly; its coordinates are not filtered."
         return Diagnostic("model-cutoff", "info", message, value=0.0, unit="Hz")
@@ -478,7 +482,7 @@ def _torque_result(
 ) -> CoordinateResult:
     """Return the result of a motion (times, q, v, vdot) that was fitted to markers."""
     time_s, q, v, vdot = motion
-    tau, proof = torques_with_proof(model, q, v, vdot, loads)
+    tau, proof = compute_checked_torques(model, q, v, vdot, loads)
     return CoordinateResult(
         model=model,
         files={},
@@ -498,7 +502,7 @@ def _torque_result(
 def _with_weights(
     tasks: TrackingTasks, model: OpenSimModel, labels: Sequence[str], given: Mapping[str, float]
 ) -> TrackingTasks:
-    """Return the tasks with weights by label replaced; a set-up without markers gives all markers the weight 1."""
+    """Return the tasks with the given weights by label; without markers in the set-up, all other markers have the weight 1."""
     if not given:
         return tasks
     weights_of_model = (

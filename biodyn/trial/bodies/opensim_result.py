@@ -128,7 +128,7 @@ class CoordinateResult:
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return all tables by name."""
+        """Return the tables of coordinates, torques and marker errors by name."""
         tables = {"joint_angles": self.joint_angles, "joint_torques": self.joint_torques}
         errors = self.marker_errors
         return tables if errors is None else {**tables, "marker_errors": errors}
@@ -196,7 +196,7 @@ class CoordinateResult:
         return Path(folder)
 
     def summary(self) -> list[str]:
-        """Return lines for the screen."""
+        """Return lines for the screen on model, motion, marker errors, loads, residual and numerical check."""
         loads = [f"{name} on {body}" for name, body in self.loads]
         residual = ", ".join(f"{name} {value:.1f}" for name, value in self.residual.items())
         lines = [
@@ -233,7 +233,7 @@ class CoordinateResult:
 
 
 def _fit_record(fit: ModelFit) -> dict[str, Any]:
-    """Return the record of a marker fit."""
+    """Return the entry of run.json about a marker fit."""
     status = fit.solution.status
     return {
         "markers": {label: float(weight) for label, weight in zip(fit.labels, fit.weights, strict=True)},

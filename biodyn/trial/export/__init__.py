@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from biodyn.errors import ResultError
-from biodyn.output.store.folder import ARRAYS_NAME, listed_files, read_model_record
+from biodyn.output.store.folder import ARRAYS_NAME, manifest_entries, read_model_record
 from biodyn.output.store.record import program_versions
 from biodyn.output.store.result_reader import StoredResult, read_coordinates_view
 from biodyn.output.store.result_writer import write_export
@@ -122,7 +122,7 @@ def _open_view(source: ExportableResult | str | Path, to: str, convention: str) 
     if not isinstance(source, str | Path):
         return source.view
     record = read_model_record(Path(source))
-    if record is None or ARRAYS_NAME in (listed_files(record) or {}):
+    if record is None or ARRAYS_NAME in (manifest_entries(record) or {}):
         return StoredResult(source).view
     if to not in _OF_TABLES or convention:
         raise ResultError(

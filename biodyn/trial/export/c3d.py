@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from biodyn.conventions import AXES, FloatArray
-from biodyn.errors import ResultError, printable
+from biodyn.errors import ResultError, printable_text
 from biodyn.io import file_sha256
 from biodyn.io.events import StoredEvent
 from biodyn.io.formats.c3d.point_and_event_writer import NewPoint, append_points_and_events
@@ -56,7 +56,7 @@ class Channel:
 
     @property
     def three_components(self) -> FloatArray:
-        """Return the components (T, 3), zero for those that the convention lacks."""
+        """Return the values (T, 3) of the channel; components that the convention does not define are zero."""
         values = np.zeros((len(self.components[0].values), 3))
         for component in self.components:
             values[:, component.axis] = component.values
@@ -69,7 +69,7 @@ class Channel:
         return f"{self.unit}; " + "; ".join(parts)
 
     def columns(self) -> Iterator[tuple[str, str, FloatArray]]:
-        """Yield name, meaning and values (T,) of each component."""
+        """Yield column name, unit and positive direction, and values (T,) of each component."""
         for c in self.components:
             single = len(self.components) == 1
             yield self.name if single else f"{self.name}_{'xyz'[c.axis]}", f"{self.unit}; {c.positive} +", c.values
@@ -206,7 +206,7 @@ def _file_of_printed_path(path: Path) -> Path | None:
 
 
 def _printable_names(name: str) -> tuple[str, str]:
-    return printable(name), printable(name, keep="\n\t")
+    return printable_text(name), printable_text(name, keep="\n\t")
 
 
 def _event_list(view: TrialView) -> list[StoredEvent]:

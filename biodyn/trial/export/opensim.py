@@ -244,7 +244,7 @@ def _model_markers(arrays: Mapping[str, Any], actuated: ActuatedMotion) -> list[
 
 
 def marker_names(labels: Iterable[Any]) -> list[str]:
-    """Return the labels as unique OpenSim names."""
+    """Return a unique name that is valid in OpenSim for each label."""
     names: list[str] = []
     for label in labels:
         name = component_name(str(label))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from importlib.util import find_spec
 from io import BytesIO
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.io import savemat
 
-from biodyn.errors import ResultError, printable
+from biodyn.errors import ResultError, printable_text
 from biodyn.output.tables import TABLES
 from biodyn.output.tables.table_access import Column, column_description
 from biodyn.trial.export.c3d import convention_channels, read_convention
@@ -40,7 +39,7 @@ class Sheet:
 
 
 def make_sheets(view: TrialView, convention: str = "") -> list[Sheet]:
-    """Return every table of a result; with a convention, the curves in this convention and the tables without signs.
+    """Return every table of a result; with a convention, the curves in this convention and all tables without signed curves.
 
     Raises ResultError for an unknown convention.
     """
@@ -77,46 +76,47 @@ _CONTROL_CHARACTERS: Final = re.compile("[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f]")
 _CREATED: Final = datetime(2000, 1, 1)  # the same in every file, so that equal tables give equal bytes
 
 
-@dataclass(frozen=True)
-class Page:
-    """Sheet of a workbook.
+def write_workbook(
+    target: Path | BytesIO,
+    first: str,
+    explanation: Sequence[Sequence[str]],
+    tables: Iterable[tuple[str, Sequence[str], Iterable[Iterable[Any]]]],
+    widths: Sequence[float],
+    frozen_columns: int = 0,
+) -> None:
+    """Write an Excel workbook; equal tables give equal bytes. Texts that start with "=" are not formulas.
 
-    Attributes:
-        rows: cells of each row. Missing and infinite numbers are empty cells.
-        bold: index of the row in bold type, or None.
-        frozen: numbers of rows and columns that stay visible when the sheet is scrolled.
-        widths: widths of the first columns, in characters.
+    Args:
+        first, explanation, widths: name, rows and column widths (characters) of the first sheet.
+        tables: name, column names and rows of the other sheets. Missing and infinite numbers are empty cells.
+        frozen_columns: number of columns of these sheets that stay visible when the sheet is scrolled.
     """
-
-    name: str
-    rows: Iterable[Iterable[Any]]
-    bold: int | None = 0
-    frozen: tuple[int, int] = (0, 0)
-    widths: tuple[float, ...] = ()
-
-
-def write_workbook(target: Path | BytesIO, pages: Iterable[Page]) -> None:
-    """Write an Excel workbook; equal pages give equal bytes. Texts that start with "=" are not formulas."""
     from xlsxwriter import Workbook
 
     with Workbook(target, {"constant_memory": True}) as book:
         book.set_properties({"author": "biodyn", "created": _CREATED})
         bold = book.add_format({"bold": True})
-        for page in pages:
-            sheet = book.add_worksheet(page.name)
-            sheet.freeze_panes(*page.frozen)
-            for column, width in enumerate(page.widths):
-                sheet.set_column(column, column, width)
-            for number, row in enumerate(page.rows):
-                style = bold if number == page.bold else None
-                for column, value in enumerate(row):
-                    if isinstance(value, str):
-                        text = _CONTROL_CHARACTERS.sub(" ", value)[:_LONGEST_TEXT]
-                        sheet.write_string(number, column, text, style)
-                    elif isinstance(value, (bool, np.bool_)):
-                        sheet.write_boolean(number, column, bool(value))
-                    elif value is not None and np.isfinite(value):
-                        sheet.write_number(number, column, value)
+        page = book.add_worksheet(first)
+        for column, width in enumerate(widths):
+            page.set_column(column, column, width)
+        for number, texts in enumerate(explanation):
+            _write_row(page, number, texts)
+        for name, columns, rows in tables:
+            page = book.add_worksheet(name)
+            page.freeze_panes(1, frozen_columns)
+            _write_row(page, 0, columns, bold)
+            for number, row in enumerate(rows, 1):
+                _write_row(page, number, row)
+
+
+def _write_row(page: Any, number: int, row: Iterable[Any], style: Any = None) -> None:
+    for column, value in enumerate(row):
+        if isinstance(value, str):
+            page.write_string(number, column, _CONTROL_CHARACTERS.sub(" ", value)[:_LONGEST_TEXT], style)
+        elif isinstance(value, (bool, np.bool_)):
+            page.write_boolean(number, column, bool(value))
+        elif value is not None and np.isfinite(value):
+            page.write_number(number, column, value)
 
 
 def xlsx_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple[str, ...]]:
@@ -136,7 +136,7 @@ def xlsx_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple
         (),
         ("sheet", "column", "unit", "meaning"),
     ]
-    pages, notes, heading = [], [], len(explained) - 1
+    tables, notes = [], []
     for sheet in make_sheets(view, convention):
         if len(sheet.rows) >= MOST_ROWS or len(sheet.columns) > MOST_COLUMNS:
             notes.append(
@@ -146,10 +146,9 @@ def xlsx_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple
         explained.append((sheet.name, "", "", sheet.about))
         explained += [(sheet.name, column.name, column.unit, column.meaning) for column in sheet.columns]
         values = zip(*(sheet.rows[column.name].astype(object) for column in sheet.columns), strict=True)
-        pages.append(Page(sheet.name, chain([[column.name for column in sheet.columns]], values), frozen=(1, 1)))
+        tables.append((sheet.name, [column.name for column in sheet.columns], values))
     stream = BytesIO()
-    first = Page("columns", explained, bold=heading, widths=(22, 34, 12, 100))
-    write_workbook(stream, [first, *pages])
+    write_workbook(stream, "columns", explained, tables, widths=(22, 34, 12, 100), frozen_columns=1)
     return {f"{Path(file).stem}.xlsx": stream.getvalue()}, tuple(notes)
 
 
@@ -178,7 +177,7 @@ def _info_struct(view: TrialView, convention: str) -> dict[str, Any]:
     record = view.record
     subject = dict(record.get("subject") or {})
     return {
-        "file": printable(str(record["input"].get("file", ""))),  # undecodable bytes are written as escapes
+        "file": printable_text(str(record["input"].get("file", ""))),  # undecodable bytes are written as escapes
         "sha256": str(record["input"].get("sha256", "")),
         "biodyn": str(dict(record.get("versions") or {}).get("biodyn", "")),
         "verdict": str(record.get("verdict", "")),

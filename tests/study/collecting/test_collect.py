@@ -209,6 +209,7 @@ def test_a_damaged_shard_costs_its_trial_only(study_folder: StudyFolder) -> None
     assert "cannot be read" in row["reason"]
 
 
+@pytest.mark.slow
 def test_one_missing_and_one_damaged_trial_among_thousands_of_columns(study_folder: StudyFolder) -> None:
     """Of trials of 2,500 variables one has no folder and one a damaged file: the others' rows are whole, each is told."""
     names = [f"column {n}" for n in range(2500)]

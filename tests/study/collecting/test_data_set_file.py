@@ -89,6 +89,7 @@ def expected(kind: str) -> pd.DataFrame:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", GROUPS)
 def test_arrow_reads_the_rows_of_the_table(kind: str, tmp_path: Path) -> None:
     found = pq.read_table(written([kind], tmp_path))

@@ -89,7 +89,7 @@ def test_what_was_fitted_to_the_markers_of_a_person_is_no_further_walk(folder: P
     plan = Study.open(folder, entries=["model.osim='P01.osim'"]).plan
     assert sorted(trial.path.as_posix() for trial in plan.trials) == ["P01/trials/walk1.csv", "P02/walk.mot"]
     (passed,) = [file.reason for file in plan.files if file.path.name == "fitted.sto"]
-    assert "a subject with walks with markers, which are used" in passed
+    assert "a subject whose walks with markers are used instead" in passed
     (person / "trials" / "walk1.csv").rename(
         person / "trials" / "static.csv"
     )  # the coordinates are all there is of walks

@@ -135,6 +135,7 @@ def test_files_hold_the_promised_columns(results: GroupResults) -> None:
         assert (results.folder / f"{name}.csv").is_file()
 
 
+@pytest.mark.slow
 def test_the_same_data_give_the_same_bytes(two_conditions: MadeStudy, results: GroupResults, tmp_path: Path) -> None:
     (tmp_path / "group").mkdir()
     (tmp_path / "group" / "symmetry.csv").write_text("of an earlier run")

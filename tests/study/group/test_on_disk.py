@@ -51,6 +51,7 @@ def write_strides(subject: MadeSubject, out: Path) -> list[PlannedTrial]:
     return trials
 
 
+@pytest.mark.slow
 def test_results_from_disk_are_those_from_memory(tmp_path: Path) -> None:
     study = made_study(walker, UNITS, subjects=4, conditions=("normal", "fast"))
     plan = write(study, tmp_path / "disk")

@@ -21,6 +21,8 @@ from biodyn.study.trial_record import (
     read_trial_record,
 )
 
+pytestmark = pytest.mark.slow
+
 TITLES = "Pelvis residual; Marker tracking"
 REASON = f"the trial failed its checks: {TITLES}"
 _TABLES = ("group_curves", "comparisons", "spm", "symmetry", "repeatability", "parameters_wide", "cycles", "parameters")
@@ -94,7 +96,7 @@ def test_summary_and_report_name_them(with_failed: Path) -> None:
     assert "2 trials excluded from the group results." in page
     assert "Excluded from the group results</h3>" in page
     subject = (with_failed / "subjects" / "S01.html").read_text(encoding="utf-8")
-    assert "In no group result:" in subject
+    assert "Excluded from group results:" in subject
     assert (with_failed / "subjects" / "S99.html").is_file()  # of whom nothing is left
 
 

@@ -11,7 +11,7 @@ from biodyn.study.group.statistics.gait_scores import BOTH_SIDES, score_variable
 from biodyn.study.group.statistics.session_means import COLUMNS, SCORE
 from biodyn.study.group.subject_cycles import representative_walks
 from biodyn.study.report.figures import SideCycles, profile_figure, subject_keys, subject_panel
-from biodyn.study.report.source import DisplayNames
+from biodyn.study.report.report_inputs import DisplayNames
 
 NAMES = [f"gvs_{name}" for name, _, _ in score_variables()]
 

@@ -28,7 +28,7 @@ from biodyn.study.report.aggregation import (
     parameter_means,
     study_methods_text,
 )
-from biodyn.study.report.source import DisplayNames, StudySource, mean_sd_text, number_text, p_value_text
+from biodyn.study.report.report_inputs import DisplayNames, StudySource, mean_sd_text, number_text, p_value_text
 from biodyn.trial.result import TrialResult
 
 _VOID = {"meta", "br", "img", "input", "link", "hr"}
@@ -246,8 +246,10 @@ def test_trials_whose_estimate_fell_back_are_told_and_the_others_describe_the_st
     facts = RunFacts()
     for subject, record in (("S01", fallen), ("S02", made), ("S03", made)):
         facts.add(SimpleNamespace(subject=subject), record)  # type: ignore[arg-type]
-    assert facts.most_common.record["method"] == "estimate"
-    assert facts.differences() == ["signals: method: estimate in 2 trials (S02, S03), butterworth in 1 trials (S01)."]
+    assert facts.common_settings.record["method"] == "estimate"
+    assert facts.setting_differences() == [
+        "signals: method: estimate in 2 trials (S02, S03), butterworth in 1 trials (S01)."
+    ]
 
 
 def test_the_same_results_give_the_same_bytes(crossed: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from support.made_folder import MadeTrial, made_folder
 from biodyn import TrialResult
 from biodyn.study.report import figures as scenes
 from biodyn.study.report.figures import session_scene, typical_walk
-from biodyn.study.report.source import StudySource, Trial
+from biodyn.study.report.report_inputs import StudySource, Trial
 
 
 def _trial(name: str, error: str, residual: str, status: str = "pass") -> Trial:
@@ -36,7 +36,7 @@ def test_results_without_a_motion_have_no_view_and_do_not_stop_a_page(tmp_path: 
     source = StudySource(folder)
     walk = typical_walk(source)
     assert walk is not None
-    assert walk.done
+    assert walk.has_result
     assert "<div data-scene>" not in (folder / "report.html").read_text(encoding="utf-8")
     assert all(not trial.report for trial in source.trials)
     (folder / walk.folder / "report.html").write_text("", encoding="utf-8")

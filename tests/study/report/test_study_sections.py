@@ -14,7 +14,7 @@ from biodyn.study.report.pages import STUDY_SECTIONS, SUBJECT_SECTIONS
 
 OF_STUDY = """
 from biodyn.study.report.pages import STUDY_SECTIONS
-from biodyn.study.report.source import make_table
+from biodyn.study.report.report_inputs import make_table
 
 TEMPLATE = "{{ sentences(notes('group_curves')) }}{{ folded('Trials by subject', rows, true) }}"
 
@@ -34,6 +34,7 @@ def who(page):
 """
 
 
+@pytest.mark.slow
 def test_a_file_more_is_a_section_more(tmp_path: Path) -> None:
     out = made_folder(tmp_path / "out", [MadeTrial("S01", "a"), MadeTrial("S02", "a"), MadeTrial("S02", "b")])
     before = (out / "report.html").read_text(encoding="utf-8")

@@ -30,6 +30,7 @@ def test_a_second_run_is_refused_and_the_next_goes_on(tmp_path: Path, monkeypatc
         pass
 
 
+@pytest.mark.slow
 def test_the_lock_lasts_while_a_process_of_a_killed_run_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The trial processes inherit the lock: nobody begins beside what they are still writing."""
     code = (

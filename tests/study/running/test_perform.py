@@ -242,6 +242,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_believed(task: Task, monkey
     assert "changed while it was read" in _done(task).reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["walk", "static"])
 @pytest.mark.parametrize("damaged", [True, False])
 def test_what_a_file_told_while_it_was_another_one_is_not_kept(

@@ -68,6 +68,7 @@ def test_a_trial_whose_process_died_for_once_is_done_by_another(
     assert process.run(_task(tmp_path, role)).status == "pass"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("role", "error", "words", "starts"),
     [
@@ -148,6 +149,7 @@ def test_closing_from_another_thread_ends_the_work_and_starts_nothing_again(
     assert len(caught) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
 def test_a_worker_dies_with_its_parent(tmp_path: Path) -> None:
     code = (
@@ -179,6 +181,7 @@ def _is_alive(pid: int) -> bool:
     return state != "Z"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["crash", "hang", "killed"])
 def test_a_result_stays_where_only_its_report_breaks_the_process(
     tmp_path: Path, process: TrialProcess, role: str

@@ -1,7 +1,7 @@
 """Determine the layout of the data section of a C3D file from the header, the parameters and the file size.
 
-In some files only the header is correct, in others only the parameters; reading by the wrong one mixes up the
-markers."""
+In some files only the header is correct, in others only the parameters. With the wrong layout, coordinates are assigned to the
+wrong markers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FrameDescription:
         return (4 * self.points + self.analog) * (4 if self.is_float else 2)
 
     def complete_frames(self, size_bytes: int) -> tuple[int, int]:
-        """Return how many complete frames a file of this size contains, and how many bytes follow the start of the data."""
+        """Return the number of complete frames in a file of this size, and the number of bytes after the start of the data."""
         room = max(0, size_bytes - (self.block - 1) * BLOCK_BYTES) if self.block > 1 else 0
         return (room // self.bytes if self.bytes else 0), room
 

@@ -38,7 +38,7 @@ def cop_correction(
     sizes = []
     for length in dict.fromkeys((mm, unit)):
         correction = CopCorrection.from_length_unit(stored, length, half_sides)
-        sizes.append(correction.largest())
+        sizes.append(correction.largest_error())
         if sizes[-1] <= largest_m:
             return correction, ()
     size = float(np.nanmin(sizes)) if np.isfinite(sizes).any() else float("inf")

@@ -49,7 +49,7 @@ class _ParameterRecord:
 
 @dataclass
 class ParameterRecords:
-    """Records of a parameter section in the order of the file; `put` changes or appends a record."""
+    """Records of a parameter section in the order of the file; `set_value` changes or appends a record."""
 
     name: str
     records: list[_ParameterRecord] = field(default_factory=list)
@@ -80,7 +80,7 @@ class ParameterRecords:
         """Return the bytes of the parameter section with these records, without its prefix of four bytes."""
         return b"".join(record.to_bytes() for record in self.records) + b"\0\0"
 
-    def has(self, group: str, name: str) -> bool:
+    def contains(self, group: str, name: str) -> bool:
         """Return whether the section has a parameter with this group and name."""
         return self._find_record(group, name) is not None
 
@@ -114,7 +114,7 @@ class ParameterRecords:
             return []
         return [float(x) for x in np.frombuffer(shaped[2], dtype="<f4")]
 
-    def put(self, group: str, name: str, kind: int, dims: Sequence[int], data: bytes) -> None:
+    def set_value(self, group: str, name: str, kind: int, dims: Sequence[int], data: bytes) -> None:
         """Set the value of a parameter and keep its description; a missing parameter or group is added."""
         body = struct.pack("<bB", kind, len(dims)) + bytes(dims) + data
         record = self._find_record(group, name)
@@ -174,7 +174,7 @@ def text_value(words: Sequence[bytes], scalar: bool = False) -> Shaped:
 
 
 def integer_value(values: Sequence[int], scalar: bool = False) -> Shaped:
-    """Return 16-bit integers in the form in which `ParameterRecords.put` stores a parameter."""
+    """Return 16-bit integers in the form in which `ParameterRecords.set_value` stores a parameter."""
     data = np.array([value & 0xFFFF for value in values], dtype="<u2").tobytes()
     return ElementType.INTEGER, () if scalar else (len(values),), data
 
@@ -313,22 +313,22 @@ def _with_unique_labels(points: Sequence[NewPoint], labels: Sequence[str]) -> tu
 def _update_point_group(records: ParameterRecords, before: int, points: Sequence[NewPoint]) -> None:
     """Update the POINT group: count, labels and descriptions of the points, the lists of model outputs and their units."""
     longest_text = 127  # 255 labels of this length stay below the 32 kB of a parameter
-    records.put("POINT", "USED", *integer_value([before + len(points)], scalar=True))
+    records.set_value("POINT", "USED", *integer_value([before + len(points)], scalar=True))
     for name, words in (("LABELS", [p.label for p in points]), ("DESCRIPTIONS", [p.description for p in points])):
         listed = records.continued_texts("POINT", name)[:before]
         listed += [b""] * (before - len(listed))
         listed += [word.encode("ascii", "replace")[:longest_text] for word in words]
         for k in range(0, len(listed), _MOST_LISTED):
             number = "" if k == 0 else str(k // _MOST_LISTED + 1)
-            records.put("POINT", f"{name}{number}", *text_value(listed[k : k + _MOST_LISTED]))
+            records.set_value("POINT", f"{name}{number}", *text_value(listed[k : k + _MOST_LISTED]))
     for group in dict.fromkeys(p.group for p in points):
         mine = [p for p in points if p.group == group]
         listed = records.texts("POINT", group) + [p.label.encode("ascii", "replace") for p in mine]
         if len(listed) <= _MOST_LISTED:
-            records.put("POINT", group, *text_value(listed))
+            records.set_value("POINT", group, *text_value(listed))
         unit = f"{group.removesuffix('S')}_UNITS"
         if not records.texts("POINT", unit):
-            records.put("POINT", unit, *text_value([mine[0].unit.encode()], scalar=True))
+            records.set_value("POINT", unit, *text_value([mine[0].unit.encode()], scalar=True))
 
 
 def _events_not_in_file(events: Sequence[StoredEvent], header: C3dHeader, layout: DataLayout) -> list[StoredEvent]:
@@ -361,8 +361,8 @@ def _update_event_group(records: ParameterRecords, events: Sequence[StoredEvent]
         minutes, seconds = divmod(event.time_s + start_s, 60.0)
         times += [minutes, seconds]
     data = np.array(times, dtype="<f4").tobytes()
-    records.put("EVENT", "USED", *integer_value([count], scalar=True))
-    records.put("EVENT", "TIMES", 4, (2, count), data)
+    records.set_value("EVENT", "USED", *integer_value([count], scalar=True))
+    records.set_value("EVENT", "TIMES", 4, (2, count), data)
     for name, words in (
         ("LABELS", [e.label for e in events]),
         ("CONTEXTS", [e.context for e in events]),
@@ -373,7 +373,7 @@ def _update_event_group(records: ParameterRecords, events: Sequence[StoredEvent]
         if name == "SUBJECTS" and listed:
             words = [listed[0].decode("ascii", "replace")] * len(events)
         listed += [b""] * (before - len(listed)) + [word.encode("ascii", "replace") for word in words]
-        records.put("EVENT", name, *text_value(listed))
+        records.set_value("EVENT", name, *text_value(listed))
     for name, values in (
         ("ICON_IDS", [1 if e.label == "Foot Strike" else 2 for e in events]),
         ("GENERIC_FLAGS", [0] * len(events)),
@@ -382,7 +382,7 @@ def _update_event_group(records: ParameterRecords, events: Sequence[StoredEvent]
         kind, dims, packed = integer_value([*stored, *([0] * (before - len(stored))), *values])
         if name == "GENERIC_FLAGS":
             kind, packed = 1, bytes(value & 0xFF for value in [*stored, *([0] * (before - len(stored))), *values])
-        records.put("EVENT", name, kind, dims, packed)
+        records.set_value("EVENT", name, kind, dims, packed)
     return []
 
 
@@ -399,8 +399,8 @@ def _assemble_file(
     if blocks > most_blocks:
         raise InputFileError(f"'{header.path.name}' would have more parameters than the C3D format allows.")
     data_block = first + blocks + 1
-    if records.has("POINT", "DATA_START"):
-        records.put("POINT", "DATA_START", *integer_value([data_block], scalar=True))
+    if records.contains("POINT", "DATA_START"):
+        records.set_value("POINT", "DATA_START", *integer_value([data_block], scalar=True))
         section = records.section()
     head = bytearray(content[: first * BLOCK_BYTES])
     struct.pack_into("<H", head, 2, layout.point_count + len(points))

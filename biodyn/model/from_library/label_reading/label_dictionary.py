@@ -23,7 +23,7 @@ _Parse: TypeAlias = tuple[tuple[str, ...], float, frozenset[str], bool]
 class LabelMeaning:
     """Landmark and segment that a label can mark, before its side is filled in.
 
-    `yields`: another label that marks the same landmark more clearly has priority (KNEL over KNE).
+    `yields`: label that has priority, because it marks the same landmark more clearly (KNEL over KNE).
     """
 
     landmark: str

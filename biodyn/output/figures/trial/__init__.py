@@ -82,11 +82,6 @@ class TrialView:
         """Mean walking speed over the cycles of both sides; NaN without a cycle."""
         return float(self.tables["spatiotemporal"]["speed_m_s"].mean())
 
-    @property
-    def source(self) -> str:
-        """What the body model was calibrated from: "static trial", "poses", "model", ..."""
-        return str(self.record["static"].get("source", "static trial"))
-
     @cached_property
     def norms(self) -> tuple[Norms, ...]:
         """Norms that match the subject and the walking speed; empty if none matches or the activity is not walking."""
@@ -98,7 +93,7 @@ class TrialView:
         return reasons_from_record(self.record, self.speed_m_s)
 
     @property
-    def walking(self) -> bool:
+    def is_walking(self) -> bool:
         """True if the activity is walking (also for results of versions that did not classify it)."""
         return bool(self.record.get("activity", {}).get("kind", "walking") == "walking")
 
@@ -134,8 +129,8 @@ class TrialView:
 
     @cached_property
     def parameter_sd(self) -> pd.DataFrame:
-        """Windowed parameters of the curves with `bands`, and `sd`: their change if the curve changes by one standard
-        deviation.
+        """Windowed parameters of the curves with `bands`; `sd` is the change of the parameter if the curve changes by one
+        standard deviation.
 
         Exact for an error of one sign over the window, an upper bound for others.
         """
@@ -201,11 +196,11 @@ FIGURES: Registry[TrialFigure] = Registry("biodyn.output.figures.trial", "figure
 def figure(name: str, place: float, needs: Sequence[str] = (), section: str = "") -> Callable[[Describe], Describe]:
     """Register a figure: name, position in the order, required tables, section of the report."""
 
-    def add(describe: Describe) -> Describe:
+    def register(describe: Describe) -> Describe:
         FIGURES.add(name, (describe, needs, section), place)
         return describe
 
-    return add
+    return register
 
 
 def trial_figures(view: TrialView) -> dict[str, Figure]:

@@ -95,7 +95,8 @@ _SHADED = " Shaded: one standard deviation of the input errors (see Uncertainty)
 
 
 def cycle_figure_function(entry: Mapping[str, Any]) -> Describe:
-    """Return the function that describes the figure of an entry; it returns None if the skeleton has none of its variables."""
+    """Return the function that describes the figure of an entry. The function returns None if the skeleton has none of the
+    variables of the entry."""
 
     def describe_cycle_figure(trial: TrialView) -> Figure | None:
         names = entry["panels"]

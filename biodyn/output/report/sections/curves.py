@@ -23,7 +23,7 @@ from biodyn.output.figures.curves import (
 )
 from biodyn.output.figures.description import Axis, Line, Panel
 from biodyn.output.figures.style import BAND, report_setting
-from biodyn.output.figures.svg import Described, further_grid, standard_grid, standard_page_variables
+from biodyn.output.figures.svg import Described, further_panels_grid, standard_grid, standard_page_variables
 from biodyn.output.report.comparison_page import cursor_sides, variable_entry
 from biodyn.output.report.formatted_parameters import format_decimal, round_for_page, windowed_parameter_rows
 from biodyn.output.report.page import Data, load_resource, script_json
@@ -138,7 +138,7 @@ def further_curves_section(page: TrialPage) -> Data | None:
     heads = ["parameter", "unit", *(f"#{SIDE_NAMES[side]}" for side in SIDES)]
     others = [name for name in names if name not in standard_page_variables()]
     return {
-        "grid": further_grid(others, lambda name: describe_panel(page, name)),
+        "grid": further_panels_grid(others, lambda name: describe_panel(page, name)),
         "heads": heads,
         "rows": windowed_parameter_rows(page.view),
     }
@@ -255,7 +255,7 @@ def power_parts_section(page: TrialPage, min_power_w_kg: float = 0.05) -> Data |
             omitted.append(variable(power).title.removesuffix(" power").lower())
     if not panels:
         return None
-    grid = further_grid(names, lambda name: _power_panel(name, panels[name]))
+    grid = further_panels_grid(names, lambda name: _power_panel(name, panels[name]))
     return {"grid": grid, "small": ", ".join(omitted), "least": min_power_w_kg}
 
 
@@ -291,19 +291,19 @@ def _power_panel(name: str, sides: dict[str, FloatArray]) -> Described:
 
 @SECTIONS.section("trial", place=60, title="The whole trial", folded=True, template="{{ pictures('trial') }}")
 def whole_trial_section(page: TrialPage) -> Data | None:
-    """Return a value if there are figures of the whole trial."""
-    return {} if page.figures_in.get("trial") else None
+    """Return no values, because the template has none, or None if there are no figures of the whole trial."""
+    return {} if page.figures_by_section.get("trial") else None
 
 
 @SECTIONS.section(
     "fit", place=70, title="Marker tracking error and pelvis residual", folded=True, template="{{ pictures('fit') }}"
 )
 def fit_section(page: TrialPage) -> Data | None:
-    """Return a value if there are figures of tracking errors and residuals."""
-    return {} if page.figures_in.get("fit") else None
+    """Return no values, because the template has none, or None if there are no figures of tracking errors and residuals."""
+    return {} if page.figures_by_section.get("fit") else None
 
 
 @SECTIONS.section("own_figures", place=75, folded=True, template="{{ picture(name) }}")
-def own_figures_section(page: TrialPage) -> list[Data]:
-    """Return a section per figure that names no section, with the title of the figure."""
-    return [{"name": name, "title": page.view.figures[name].title} for name in page.figures_in.get("", ())]
+def separate_figures_section(page: TrialPage) -> list[Data]:
+    """Return name and title of each figure that is not assigned to a section; each is shown in a separate section."""
+    return [{"name": name, "title": page.view.figures[name].title} for name in page.figures_by_section.get("", ())]

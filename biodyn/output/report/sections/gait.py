@@ -11,10 +11,10 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.library.toml_files import load_table
 from biodyn.output.figures.style import SIDE_COLORS, report_setting
 from biodyn.output.report.formatted_parameters import (
-    NumberRow,
+    NormRow,
     evidence_text,
     format_decimal,
-    number_rows,
+    norm_rows,
     parameter_label,
 )
 from biodyn.output.report.page import Data
@@ -103,7 +103,7 @@ def contacts_section(page: TrialPage) -> Data:
 @SECTIONS.section("ground", place=50, title="Ground reaction force (GRF)", folded=True)
 def ground_section(page: TrialPage) -> Data | None:
     """Return a row per peak of the force; None without a figure of the ground reaction."""
-    if not page.figures_in.get("ground"):
+    if not page.figures_by_section.get("ground"):
         return None
     cycles = page.tables.get("spatiotemporal")
     peaks = [] if cycles is None else parameter_rows(cycles, peaks=True)
@@ -124,10 +124,10 @@ def norms_section(page: TrialPage) -> Data:
     }
 
 
-def compare_with_norms(page: TrialPage) -> list[NumberRow]:
-    """Return the dimensionless parameters of the stride and the parameters with a norm; empty if the subject did not walk."""
+def compare_with_norms(page: TrialPage) -> list[NormRow]:
+    """Return the parameters with a norm and the dimensionless parameters of the stride; empty if the subject did not walk."""
     view = page.view
-    if not view.walking or not np.isfinite(view.speed_m_s):
+    if not view.is_walking or not np.isfinite(view.speed_m_s):
         return []
     strides = page.tables["spatiotemporal"]
     means = {
@@ -135,7 +135,7 @@ def compare_with_norms(page: TrialPage) -> list[NumberRow]:
         for side, cycles in ((side, strides[strides["side"].astype(str) == side]) for side in SIDES)
     }
     curves = {name: {side: cycles.mean for side, cycles in sides.items()} for name, sides in page.curves.items()}
-    return number_rows(means, curves, read_covariates(page.record, view.speed_m_s), view.norms)
+    return norm_rows(means, curves, read_covariates(page.record, view.speed_m_s), view.norms)
 
 
 @SECTIONS.section(
@@ -148,7 +148,7 @@ def scores_section(page: TrialPage) -> Data | None:
     """
     view = page.view
     setting = report_setting(page.record, "norms") or AUTO
-    if not view.walking or setting == NONE or not page.curves:
+    if not view.is_walking or setting == NONE or not page.curves:
         return None
     user_norms = view.norms[0] if setting != AUTO and view.norms else None
     default_norms, default_words, of_another_age = score_reference(AUTO, read_covariates(page.record, view.speed_m_s))
@@ -176,9 +176,9 @@ def scores_section(page: TrialPage) -> Data | None:
     overall = _format_degrees(float(gait_profile_score([*by_side["l"], *without_pelvis])))
     index = norms.deviation_index
     if index is not None:
-        values = [index.of(deviations[side]) if len(deviations[side]) == len(rows) - 1 else np.nan for side in SIDES]
+        values = [index.score(deviations[side]) if len(deviations[side]) == len(rows) - 1 else np.nan for side in SIDES]
         rows.append(("Gait deviation index (GDI), points", *map(_format_degrees, values), "100.0"))
-    words = default_words if user_norms is None else norms.words
+    words = default_words if user_norms is None else norms.description
     return {
         "heads": ("variable", *(f"#{SIDE_NAMES[side]}, degrees" for side in SIDES), "#reference people, degrees"),
         "rows": rows,

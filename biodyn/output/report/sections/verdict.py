@@ -26,7 +26,7 @@ def verdict_section(page: TrialPage) -> Data:
 
 
 def verdict_sentence(record: Mapping[str, Any]) -> str:
-    """Return the meaning of the verdict; a pass names the checks that were not assessed."""
+    """Return the meaning of the verdict; for a pass, with the names of the checks that were not assessed."""
     skipped = [str(check["title"]) for check in record["checks"] if check["status"] == "not_assessed"]
     if record["verdict"] == "pass" and skipped:
         return f"Every check that could be made passed; not assessed: {', '.join(skipped)}."

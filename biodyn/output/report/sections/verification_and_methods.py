@@ -24,7 +24,7 @@ def verification_section(page: TrialPage) -> Data | None:
 
 @SECTIONS.section("replay", place=100, title="Forward replay", folded=True)
 def replay_section(page: TrialPage) -> Data:
-    """Return sentences and tables of the replay, if there was one."""
+    """Return sentences and tables of the replay; without a replay only the entry `replay` with None."""
     view = page.view.replay
     if view is None:
         return {"replay": None}

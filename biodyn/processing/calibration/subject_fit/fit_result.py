@@ -438,7 +438,7 @@ class SoftTissue:
         return numbers, effect.reshape(len(q), 3, -1)
 
 
-def soft_tissue_of(model: SubjectModel, unknowns: Unknowns, priors: Priors) -> SoftTissue:
+def soft_tissue_slides(model: SubjectModel, unknowns: Unknowns, priors: Priors) -> SoftTissue:
     """Return the soft-tissue slides of the fitted markers, driven by the flexion of the joints at both ends of their segment."""
     static = model.static_configuration(np.eye(3), np.zeros(3))
     bends: dict[str, list[int]] = {}

@@ -16,7 +16,7 @@ from biodyn.processing.calibration.subject_fit.fit_result import (
     SubjectFit,
     fit_summary,
     functional_joints,
-    soft_tissue_of,
+    soft_tissue_slides,
 )
 from biodyn.processing.calibration.subject_fit.unknowns import (
     CalibrationTrial,
@@ -286,7 +286,7 @@ class _FitProblem:
         small_step = 0.1
         largest_step = 3.0
         theta, model, marker_m = np.zeros(self.unknowns.count), self.model, self.unknowns.marker_m
-        information, skin = np.eye(self.unknowns.count), soft_tissue_of(self.model, self.unknowns, self.priors)
+        information, skin = np.eye(self.unknowns.count), soft_tissue_slides(self.model, self.unknowns, self.priors)
         mean = np.zeros(self.unknowns.count)
         for _ in range(most_steps):
             solved = [

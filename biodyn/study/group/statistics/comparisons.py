@@ -64,7 +64,7 @@ class Design:
 
     @property
     def label(self) -> str:
-        """Return the comparison in words, such as "fast - slow"."""
+        """Return a text for the comparison, such as "fast - slow"."""
         names = [level_name(level) for level in self.levels]
         if self.kind == "regression":
             return names[0]
@@ -276,7 +276,7 @@ def parameter_tests(
 
 
 def family_adjusted_p(families: Sequence[str] | pd.Series, p: FloatArray | pd.Series) -> FloatArray:
-    """Return p adjusted over the tests of each family (Holm 1979)."""
+    """Return the p-values adjusted for the number of tests in each family (Holm 1979)."""
     values = np.asarray(p, dtype=np.float64)
     result = np.full(values.shape, np.nan)
     labels = np.asarray(families, dtype=object)
@@ -465,7 +465,7 @@ def _cluster_row(number: int, cluster: Cluster, field: StatisticField) -> list[A
     return [number + 1, cluster.start, cluster.end, cluster.peak, peak_percent, cluster.p, mean]
 
 
-def _curve_part(test: CurveTest) -> pd.DataFrame:
+def _curve_rows(test: CurveTest) -> pd.DataFrame:
     """Return the rows of spm_curves.csv for one test: statistic, threshold, effect and its simultaneous confidence band.
 
     There is one row per percent of the cycle; values are NaN where not tested.
@@ -514,7 +514,7 @@ def compute_comparisons(data: GroupData) -> StatisticOutput:
     tables = {
         "comparisons": numbers,
         "spm": spm_table(tests, p),
-        "spm_curves": pd.concat(map(_curve_part, tests), ignore_index=True)
+        "spm_curves": pd.concat(map(_curve_rows, tests), ignore_index=True)
         if tests
         else pd.DataFrame(columns=CURVE_COLUMNS),
     }
@@ -588,7 +588,7 @@ def fit_mixed_models(data: GroupData) -> StatisticOutput:
                 subjects,
                 factors,
                 interactions=[("condition", "group")] if crossed else [],
-                references=_references(factors, options),
+                references=_reference_levels(factors, options),
                 confidence=1.0 - options.alpha,
             )
         except (StatisticsError, np.linalg.LinAlgError) as error:
@@ -634,8 +634,8 @@ def _are_fully_crossed(factors: Mapping[str, Sequence[str]]) -> bool:
     return len(set(zip(first, second, strict=True))) == len(set(first)) * len(set(second))
 
 
-def _references(factors: Mapping[str, Sequence[str]], options: AnalysisOptions) -> dict[str, str]:
-    """Return the first level of each factor, in the order of the options, else of the data."""
+def _reference_levels(factors: Mapping[str, Sequence[str]], options: AnalysisOptions) -> dict[str, str]:
+    """Return the reference level of each factor: the first one in the options, else in the data."""
     chosen = {"condition": options.conditions or (), "group": options.groups or ()}
     return {
         name: next(level for level in (*chosen[name], *labels) if level in labels) for name, labels in factors.items()

@@ -60,7 +60,7 @@ class ScoreReference:
         if self.index is None or len(references) < len(names):
             return float("nan")
         deviations: FloatArray = side_sign_factors(names, side)[:, None] * (curves - np.stack(references))
-        return self.index.of(deviations)
+        return self.index.score(deviations)
 
 
 @group_statistic("gait_scores", place=10)
@@ -105,7 +105,7 @@ def norm_reference(norms: Norms, title: str = "") -> ScoreReference:
         for name, curve in norms.curves.items()
         for side in SIDES
     }
-    words = f"{title or norms.words} ({norms.citation})"
+    words = f"{title or norms.description} ({norms.citation})"
     return ScoreReference(words, False, curves, norms.short, index=norms.deviation_index)
 
 

@@ -205,7 +205,10 @@ def _within_session_rows(
     units: Sequence[str],
     place: Place,
 ) -> list[dict[str, object]]:
-    """Return rows of the variation within a session from the `_variation` of every subject, and its CMC if there are any."""
+    """Return the rows of repeatability.csv for the variation within a session.
+
+    pool: variation of every subject (see `_cycle_variation`). correlations: CMC of every subject; may be empty.
+    """
     mdc_per_sem = 1.96 * math.sqrt(2.0)
     condition, side = place
     variation = np.stack(pool)

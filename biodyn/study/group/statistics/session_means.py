@@ -38,7 +38,7 @@ Scores = Mapping[str, FloatArray]  # of all cycles, then of each walk (1 + W,)
 
 
 class SessionMeans:
-    """Statistic of the mean values of a single person with their errors (session_means.csv).
+    """Statistic that computes the mean values of a single person with their errors (session_means.csv).
 
     A study of several people has no such table; repeatability.csv pools them instead.
     """

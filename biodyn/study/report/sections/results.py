@@ -26,7 +26,7 @@ from biodyn.study.report.figures import (
     test_letters,
 )
 from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
-from biodyn.study.report.source import (
+from biodyn.study.report.report_inputs import (
     MISSING,
     DisplayNames,
     Table,
@@ -171,7 +171,7 @@ def repeatability_table(
 
 
 def _count_text(count: float) -> str:
-    """Return a count as text."""
+    """Return a count as text; a dash if it is unknown."""
     return f"{count:.0f}" if np.isfinite(count) else MISSING
 
 
@@ -214,7 +214,7 @@ def methods_section(page: StudyPage) -> Data | None:
 @STUDY_SECTIONS.section("files", place=150, title="Files", link="Files")
 def files_section(page: StudyPage) -> Data:
     """Return the names and descriptions of the files in the output folder."""
-    written = ("report.html",) if page.source.one_session else ("report.html", "subjects")
+    written = ("report.html",) if page.source.is_single_session else ("report.html", "subjects")
     listed = []
     for entry in load_report_table()["file"]:
         if entry["name"] in written or (page.source.out / entry["name"]).exists():

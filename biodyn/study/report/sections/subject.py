@@ -15,9 +15,9 @@ from biodyn.conventions import SIDES, FloatArray
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.output.figures.curves import unit_label
 from biodyn.output.figures.description import Figure, Key
-from biodyn.output.figures.svg import Described, further_grid, render_svg, standard_grid, standard_page_variables
+from biodyn.output.figures.svg import Described, further_panels_grid, render_svg, standard_grid, standard_page_variables
 from biodyn.output.report.comparison_page import MeanCurve, cursor_data
-from biodyn.output.report.formatted_parameters import number_rows
+from biodyn.output.report.formatted_parameters import norm_rows
 from biodyn.output.report.page import Data, load_resource, script_json
 from biodyn.output.report.scene import SCENE_TEMPLATE
 from biodyn.output.store.result_reader import OLD_TRIAL_STATUS
@@ -34,8 +34,7 @@ from biodyn.study.report.figures import (
     subject_panel,
 )
 from biodyn.study.report.pages import SUBJECT_SECTIONS, SubjectPage, cycle_flags
-from biodyn.study.report.sections.results import score_table
-from biodyn.study.report.source import (
+from biodyn.study.report.report_inputs import (
     DisplayNames,
     Table,
     iterate_groups,
@@ -45,6 +44,7 @@ from biodyn.study.report.source import (
     number_text,
     side_label,
 )
+from biodyn.study.report.sections.results import score_table
 from biodyn.study.trial_record import FAILED
 from biodyn.variables import choose_norms, variable
 from biodyn.variables.cycle_parameters import nan_statistics
@@ -60,7 +60,7 @@ OUTCOMES: dict[str, str] = {str(status): word for status, word in STATUS_WORDS.i
 def trials_section(page: SubjectPage) -> Data:
     """Return the table of the trials of the subject, one row per trial."""
     return {
-        "representative": page.representative,
+        "representative": page.representative_names,
         "representative_words": representative_walk_text(page),
         "trials": page.trials,
         "lamps": LAMPS,
@@ -72,9 +72,9 @@ def trials_section(page: SubjectPage) -> Data:
 
 def representative_walk_text(page: SubjectPage) -> str:
     """Return a sentence that states how the representative walk was chosen, or why none was; "" for a single walk."""
-    done = [trial for trial in page.trials if trial.done]
-    if page.representative:
-        several = ", in each session and condition" if len(page.representative) > 1 else ""
+    done = [trial for trial in page.trials if trial.has_result]
+    if page.representative_names:
+        several = ", in each session and condition" if len(page.representative_names) > 1 else ""
         return (
             f"Representative: the walk without warning whose cycles are nearest to the median of both sides{several}."
         )
@@ -94,7 +94,7 @@ class ConditionCurves:
     axes: str = ""
 
     @property
-    def counts(self) -> str:
+    def cycle_counts(self) -> str:
         """Return the number of gait cycles of each side as text."""
         return (
             ", ".join(f"{len(side_cycles.values)} {side_label(side)}" for side, side_cycles in self.cycles.items())
@@ -102,27 +102,28 @@ class ConditionCurves:
         )
 
     @property
-    def standard(self) -> list[str]:
+    def standard_variables(self) -> list[str]:
         """Return the variables of the standard page for which there are curves."""
         return [name for name in standard_page_variables() if name in self._variable_indices]
 
     @property
-    def keys(self) -> list[Key]:
+    def legend_keys(self) -> list[Key]:
         """Return the entries of the legend of the standard page."""
-        return subject_keys(self.cycles, self.norms, self.standard)
+        return subject_keys(self.cycles, self.norms, self.standard_variables)
 
-    def describe(self, name: str) -> Described:
-        """Return the panel of a variable, and its extremes as text."""
+    def describe_panel(self, name: str) -> Described:
+        """Return the panel of a variable, and a text with the extremes of its curves."""
         return subject_panel(
             name, self.cycles, self._variable_indices[name], self.data.units[name], self.norms, self.axes
         )
 
     @property
-    def grids(self) -> Markup:
+    def panel_grids(self) -> Markup:
         """Return the standard page, followed by the other variables of the trial report."""
         panels = dict.fromkeys(name for figure in display_figures() for name in figure["panels"])
-        further = [name for name in panels if name in self._variable_indices and name not in self.standard]
-        return standard_grid(self.standard, self.describe, self.keys) + further_grid(further, self.describe)
+        standard, describe = self.standard_variables, self.describe_panel
+        further = [name for name in panels if name in self._variable_indices and name not in standard]
+        return standard_grid(standard, describe, self.legend_keys) + further_panels_grid(further, describe)
 
     @cached_property
     def _variable_indices(self) -> Mapping[str, int]:
@@ -132,7 +133,7 @@ class ConditionCurves:
 @SUBJECT_SECTIONS.section("curves", place=10, title="Curves over the gait cycle", link="Curves")
 def curves_section(page: SubjectPage) -> Data:
     """Return the curves of the subject, one part per session and condition."""
-    figure_parts = subject_parts(page)
+    figure_parts = condition_curves(page)
     if not figure_parts:
         return {"title": "No curves", "link": "", "parts": []}
     outliers = outlier_texts(page.tables["cycles"]) if len(page.tables["cycles"]) else []
@@ -162,7 +163,7 @@ def _mean_curves_by_side(data: SubjectCycles) -> dict[str, dict[str, MeanCurve]]
     }
 
 
-def subject_parts(page: SubjectPage) -> list[ConditionCurves]:
+def condition_curves(page: SubjectPage) -> list[ConditionCurves]:
     """Return the figures of every session and condition of a subject."""
     data, axes = page.data, page.source.report_setting("axes")
     if data is None:
@@ -267,7 +268,7 @@ def norm_comparisons(page: SubjectPage) -> list[dict[str, Any]]:
         activity = _condition_activity(page, key[0], key[1]) or page.norm_covariates.activity
         covariates = replace(page.norm_covariates, speed_m_s=float(np.mean(speeds)), activity=activity)
         choice = choose_norms(page.norm_setting, covariates)
-        numbers = number_rows(strides, curves, covariates, choice.norms)
+        numbers = norm_rows(strides, curves, covariates, choice.norms)
         cells = [(n.title, n.unit_text, n.text("r"), n.text("l"), n.norm_text, n.source) for n in numbers]
         parts.append(
             {
@@ -275,7 +276,7 @@ def norm_comparisons(page: SubjectPage) -> list[dict[str, Any]]:
                 "reasons": choice.reasons,
                 "rows": make_table(heads, cells),
                 "sources": [
-                    f"{norm_set.words}: {norm_set.citation}. Licence: {norm_set.licence}." for norm_set in choice.norms
+                    f"{norms.description}: {norms.citation}. Licence: {norms.licence}." for norms in choice.norms
                 ],
             }
         )
@@ -284,7 +285,7 @@ def norm_comparisons(page: SubjectPage) -> list[dict[str, Any]]:
 
 def _condition_activity(page: SubjectPage, session: str, condition: str) -> str:
     """Return the activity in the trials of a condition; "" if it differs or is unknown."""
-    trials = [trial for trial in page.trials if trial.done and (trial.session, trial.condition) == (session, condition)]
+    trials = [t for t in page.trials if t.has_result and (t.session, t.condition) == (session, condition)]
     activities = {trial.metrics.get("activity", "") for trial in trials if not trial.excluded}
     return activities.pop() if len(activities) == 1 else ""
 

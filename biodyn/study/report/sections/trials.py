@@ -14,7 +14,7 @@ from biodyn.study.report.aggregation import RunFacts, group_exclusions
 from biodyn.study.report.aggregation import group_failures as failed_groups
 from biodyn.study.report.figures import quality_figure
 from biodyn.study.report.pages import STUDY_SECTIONS, StudyPage
-from biodyn.study.report.source import MISSING, Table, Trial, html_link, make_table, number_text, subject_link
+from biodyn.study.report.report_inputs import MISSING, Table, Trial, html_link, make_table, number_text, subject_link
 
 
 @STUDY_SECTIONS.section("failures", place=10, link="Failures")
@@ -62,7 +62,7 @@ def quality_section(page: StudyPage) -> Data | None:
     if not page.facts.variants:
         return None
     trials = page.source.trials
-    marker_limit_mm = 1000.0 * float(page.facts.most_common.settings["limits"]["marker_rms_m"])
+    marker_limit_mm = 1000.0 * float(page.facts.common_settings.settings["limits"]["marker_rms_m"])
     return {
         "figures": {"quality": quality_figure(trials, marker_limit_mm)},
         "limits": limit_source_text(page.facts),
@@ -72,7 +72,7 @@ def quality_section(page: StudyPage) -> Data | None:
 
 def limit_source_text(facts: RunFacts) -> str:
     """Return a sentence with the limits drawn in the quality figure and their sources."""
-    limits = facts.most_common.settings["limits"]
+    limits = facts.common_settings.settings["limits"]
     return (
         f"Limits: marker tracking error {1000 * limits['marker_rms_m']:.0f} mm (OpenSim checklist; Hicks et al. 2015); "
         f"residual force {100 * FORCE_SHARE:.0f} % of the peak ground force, residual moment "
@@ -86,13 +86,13 @@ def worst_trials(trials: Sequence[Trial]) -> Table:
     """Return a table of the trials with the largest value of each quality measure."""
     max_scenes = 5
     rows = []
-    done = [trial for trial in trials if trial.done]
+    done = [trial for trial in trials if trial.has_result]
     for name, words, unit in MEASURES:
-        known = [(trial.number(name), trial) for trial in done if np.isfinite(trial.number(name))]
+        known = [(trial.metric(name), trial) for trial in done if np.isfinite(trial.metric(name))]
         known.sort(key=lambda pair: -pair[0])
         for rank, (value, trial) in enumerate(known[:max_scenes]):
             rows.append((
-                words if rank == 0 else "", html_link(trial.report or trial.link, f"{trial.subject}, {trial.trial}"), trial.place, number_text(value, "%"),
+                words if rank == 0 else "", html_link(trial.report or trial.link, f"{trial.subject}, {trial.trial}"), trial.session_and_condition, number_text(value, "%"),
                 unit.replace(" ", "\u00a0"), trial.metrics.get("marker_worst", "") if name == "marker_rms_mm" else "",
             ))  # fmt: skip
     return make_table(("measure", "trial", "session, condition", "#value", "unit", "worst marker"), rows)
@@ -109,20 +109,20 @@ def subject_table(subjects: Mapping[str, Sequence[Trial]]) -> Table:
     several_sites = len({trial.site for trials in subjects.values() for trial in trials}) > 1
     rows = []
     for subject, trials in subjects.items():
-        done = [trial for trial in trials if trial.done]
-        cycles = sum(trial.number(f"cycles_{SIDE_NAMES[side]}") for trial in done for side in SIDES)
+        done = [trial for trial in trials if trial.has_result]
+        cycles = sum(trial.metric(f"cycles_{SIDE_NAMES[side]}") for trial in done for side in SIDES)
         conditions = ", ".join(dict.fromkeys(trial.condition for trial in trials if trial.condition))
         first = done[0] if done else trials[0]
         rows.append((
             html_link(subject_link(subject), subject), *([first.site] if several_sites else []), first.group, conditions, str(len(trials)), str(len(done)), f"{cycles:.0f}",
-            number_text(first.number("subject_mass_kg"), "%"), number_text(first.number("subject_height_m")),
+            number_text(first.metric("subject_mass_kg"), "%"), number_text(first.metric("subject_height_m")),
         ))  # fmt: skip
     heads = ("group", "conditions", "#trials", "#analysed", "#cycles", "#mass (kg)", "#height (m)")
     return make_table(("subject", *(["site"] if several_sites else []), *heads), rows)
 
 
 def trial_table(trials: Sequence[Trial]) -> Table:
-    """Return every trial with its outcome and quality."""
+    """Return a table of all trials with their outcome and quality measures."""
     rows = [
         (
             html_link(trial.link, trial.subject), trial.trial, trial.session, trial.condition, trial.group, trial.status,
@@ -146,7 +146,7 @@ def _quality_columns() -> list[tuple[str, str]]:
 def _quality_cells(trial: Trial) -> list[str]:
     cells = []
     for _, name in _quality_columns():
-        value = trial.number(name)
+        value = trial.metric(name)
         if not np.isfinite(value):
             cells.append(MISSING)
         elif name.startswith(("contacts", "cycles", "kinetic")):

@@ -32,7 +32,7 @@ Use = Literal["static", "functional", "walk", "other", "stranger", "unreadable"]
 
 @dataclass(frozen=True)
 class Companion:
-    """Recording near a walk, and its use for the session of the walk.
+    """Recording near the file of a walk, and its use for the session of the walk.
 
     Attributes:
         path: path of the file. use: its use; "stranger" for another person or day, "unreadable" for a damaged file.
@@ -60,14 +60,14 @@ class SessionFiles:
     walk: Companion
     companions: tuple[Companion, ...]
 
-    def with_use(self, use: Use) -> tuple[Companion, ...]:
-        """Return the companions with the given use."""
+    def companions_with_use(self, use: Use) -> tuple[Companion, ...]:
+        """Return the other recordings of the session that have the given use."""
         return tuple(c for c in self.companions if c.use == use)
 
     @property
-    def statics(self) -> tuple[Companion, ...]:
+    def static_trials(self) -> tuple[Companion, ...]:
         """Return the static trials of the session, the most suitable first."""
-        return tuple(sorted(self.with_use("static"), key=lambda c: -c.worth))
+        return tuple(sorted(self.companions_with_use("static"), key=lambda c: -c.worth))
 
 
 def find_session_files(walk: str | Path, among: Sequence[Path] = (), max_files: int = MAX_HEADERS) -> SessionFiles:
@@ -94,7 +94,7 @@ def recording_role(facts: FileFacts) -> tuple[Role, str]:
 
 
 def is_contraction(path: Path) -> bool:
-    """Return whether the name or folder of a recording says that it is a maximal voluntary contraction (MVC)."""
+    """Return whether the name or folder of a recording contains a word for maximal voluntary contractions (MVC)."""
     words = {token.word for name in (path.parent.name, path.stem) for token in split_name(name)}
     return bool(words & load_vocabulary()["contraction"])
 
@@ -113,7 +113,7 @@ def _read_companion(walk: FileFacts, markers: Markers, path: Path, neighbours: N
         facts = read_facts(path)
         strange, _, _ = compare_persons(walk, facts, neighbours)
         if strange:  # the markers of other persons are not read
-            return Companion(path, "stranger", f"Not of this session: {strange}.")
+            return Companion(path, "stranger", f"Not in this session: {strange}.")
         preview = preview_of_file(path)
     except (InputFileError, OSError) as error:
         use: Use = "other" if is_contraction(path) else "unreadable"  # contractions need no markers
@@ -124,5 +124,5 @@ def _read_companion(walk: FileFacts, markers: Markers, path: Path, neighbours: N
     body = body_difference_m(markers, preview.quiet_markers())
     if body is not None and body > SAME_BODY_M:
         strange = f"its marker distances differ from the walk by {1000.0 * body:.1f} mm"
-        return Companion(path, "stranger", f"Not of this session: {strange}.", worth, body)
+        return Companion(path, "stranger", f"Not in this session: {strange}.", worth, body)
     return Companion(path, "walk" if role == "run" else role, why, worth, body)

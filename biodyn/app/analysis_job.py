@@ -13,16 +13,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-_WORKER = (sys.executable, "-m", "biodyn.app.job")
+_WORKER = (sys.executable, "-m", "biodyn.app.analysis_job")
 _STOP_S = 20.0  # a running trial ends within seconds
 
 
 @dataclass
 class Job:
-    """The running or last analysis process.
+    """The running analysis process of the page, or the last one.
 
-    Attributes: `total` number of trials, `done` number of finished trials, `step` name of the current step, `error` in one
-    sentence, `outcomes` of the finished trials.
+    Attributes: `total` number of trials, `done` number of finished trials, `step` name of the current step, `error` message
+    of a failed run in one sentence, `outcomes` outcomes of the finished trials.
     """
 
     root: Path
@@ -36,11 +36,11 @@ class Job:
 
     @property
     def is_running(self) -> bool:
-        """Whether an analysis process is running."""
+        """Return whether an analysis process is running."""
         return self._process is not None and self._process.poll() is None
 
     def start(self, paths: Sequence[str] | None) -> bool:
-        """Analyse the trials of these recordings, None = all; return False if an analysis is already running."""
+        """Start the analysis of the trials of these recordings (None = all); return False if an analysis is already running."""
         with self._lock:
             if self.is_running:
                 return False
@@ -91,7 +91,7 @@ def _print_message(**message: Any) -> None:
 
 
 def _stop_with_page() -> None:
-    """Stop this process when the page process that started it ends for any reason; results of finished trials are kept."""
+    """Stop this process when the page process that started it has ended; results of finished trials are kept."""
     while os.read(0, 1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)

@@ -29,7 +29,7 @@ from biodyn.comparison.differences import (
     rename_causes,
     segments_with_moments,
 )
-from biodyn.comparison.exchange import ESTIMATED, FIT, SMOOTHING
+from biodyn.comparison.part_exchange import ESTIMATED, FIT, SMOOTHING
 from biodyn.comparison.segments import MovingBody, moving_body_from_arrays
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.errors import ResultError
@@ -111,7 +111,7 @@ class Comparison:
 
     @property
     def _time_differences(self) -> tuple[Difference, ...]:
-        """Return the differences of curves over time, which are drawn."""
+        """Return the differences that are functions of time; only these are shown in the figure."""
         return tuple(difference for difference in self.differences if not difference.quantity.startswith("cycle"))
 
     def summary(self) -> list[str]:
@@ -136,7 +136,7 @@ class Comparison:
         lines += [f"Setting {name}: {a} and {b}." for name, (a, b) in self.settings.items()]
         return [*lines, *self.notes]
 
-    def rows(self) -> list[tuple[str, str, str, str]]:
+    def screen_rows(self) -> list[tuple[str, str, str, str]]:
         """Return rows for the screen: variable, RMS difference, RMS of the first analysis, largest causes."""
         rows = []
         for difference in self.differences:
@@ -153,7 +153,7 @@ class Comparison:
         return rows
 
     def plot(self) -> Figure:
-        """Return the figure: curves, and differences by cause."""
+        """Return the figure with the curves of both analyses and their differences by cause."""
         from biodyn.output.figures.matplotlib_backend import draw_with_matplotlib
         from biodyn.output.report.comparison_page import differences_figure
 
@@ -212,8 +212,8 @@ class Comparison:
         figure = differences_figure(self._time_differences, self.time_s, (self.first, self.other))
         (target / FIGURE_NAME).write_bytes(render_png(figure))
         page = render_comparison_page(
-            (self.first, self.other), [result.view for result in self.results], self.one_recording, self.summary(), self.rows(),
-            figure, program_versions()["biodyn"],
+            (self.first, self.other), [result.view for result in self.results], self.one_recording, self.summary(),
+            self.screen_rows(), figure, program_versions()["biodyn"],
         )  # fmt: skip
         (target / PAGE_NAME).write_text(page, encoding="utf-8")
         return target
@@ -233,7 +233,7 @@ def _is_notable_cause(cause: str, share: float) -> bool:
 
 @dataclass(frozen=True)
 class _OpenedResult:
-    """An opened result."""
+    """A result opened for comparison: its name, record (`run.json`), arrays, and tables."""
 
     name: str
     record: Mapping[str, Any]
@@ -241,7 +241,7 @@ class _OpenedResult:
     result: TrialResult | StoredResult
 
     def body(self) -> MovingBody:
-        """Return the analysis as moving segments."""
+        """Return the result as moving rigid segments in World, for the comparison."""
         return moving_body_from_arrays(self.arrays)
 
 
@@ -252,8 +252,8 @@ def compare(a: Result, b: Result) -> Comparison:
         a: the result of `run_trial` or `load`, or a result folder.
         b: another result, or a file with results of other software for the recording.
 
-    Causes are exchanged in every order and their contributions averaged (`comparison.exchange.shapley_parts`), so that they add
-    up. Results of different recordings are compared only by the means of their gait cycles, without causes.
+    Causes are exchanged in every order and their contributions averaged (`comparison.part_exchange.shapley_parts`), so that they
+    add up. Results of different recordings are compared only by the means of their gait cycles, without causes.
 
     Raises ResultError if nothing can be compared, InputFileError for a file that cannot be read.
     """
@@ -336,7 +336,7 @@ def _names_of_causes(first: Mapping[str, Any], second: Mapping[str, Any]) -> Map
 
 
 def _method_fact(first: _OpenedResult, second: _OpenedResult) -> Iterator[DifferenceFact]:
-    """Yield a fact on the result that is not an estimate, with the reason."""
+    """Yield one fact if only one of the results was estimated from motion and forces; it names the other, with the reason."""
     by_name = {"first": first.record, "second": second.record}
     filtered = [name for name, record in by_name.items() if stored_method(record) != ESTIMATE]
     for name in filtered if len(filtered) == 1 else ():
@@ -353,7 +353,7 @@ def _rename_facts(facts: Sequence[DifferenceFact], names: Mapping[str, str]) -> 
 def _both_cutoffs(
     cutoff_hz: Callable[[Mapping[str, Any]], Any], first: _OpenedResult, second: _OpenedResult
 ) -> tuple[float, float] | None:
-    """Return two cut-offs, Hz, if both records state them."""
+    """Return the cut-off frequencies (Hz) of both results; None unless both records state one."""
     first_hz, other = cutoff_hz(first.record), cutoff_hz(second.record)
     if not isinstance(first_hz, int | float) or not isinstance(other, int | float):
         return None
@@ -375,7 +375,7 @@ def _recording_identity(opened: _OpenedResult) -> tuple[Any, ...]:
 def _changed_settings(
     a: Mapping[str, Any], b: Mapping[str, Any], above: str = ""
 ) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """Yield settings with different values, without those that change only figures or files."""
+    """Yield the name and both values of every setting that differs, except settings of figures and files."""
     for name in sorted({*a, *b}):
         if not above and name in (
             "output",
@@ -393,7 +393,7 @@ def _changed_settings(
 
 
 def _cycle_spans(opened: _OpenedResult) -> list[CycleSpan]:
-    """Return the gait cycles of a result."""
+    """Return side and foot strike times of the gait cycles of a result."""
     table = opened.result.table("spatiotemporal")
     return [
         CycleSpan(str(side), float(a), float(b))
@@ -441,8 +441,8 @@ def _compare_mean_cycles(first: _OpenedResult, second: _OpenedResult) -> Compari
     names = (first.record["subject"].get("name"), second.record["subject"].get("name"))
     who = f" of two people ({names[0]}, {names[1]})" if names[0] != names[1] else ""
     note = (
-        f"Two different recordings{who} are compared by the means of their gait cycles. The shares of walking and of "
-        f"analysis in the difference are unknown; to determine the latter, analyse one file twice."
+        f"Two different recordings{who} are compared by the means of their gait cycles. How much of the difference is "
+        f"due to the gait and how much to the analysis is unknown. To compare analyses, analyse the same file twice."
     )
     settings = dict(_changed_settings(first.record["settings"], second.record["settings"]))
     results = (first.result, second.result)

@@ -52,11 +52,11 @@ class RelativeFilter:
     explained: float
 
     def gain(self, frequency_hz: FloatArray) -> FloatArray:
-        """Gain (F,) from the sharper to the smoother signal."""
+        """Return the gain (F,) of the filter, from the sharper to the smoother signal, at frequencies (F,) in Hz."""
         return _butterworth_gain(frequency_hz, self.low_hz) / _butterworth_gain(frequency_hz, self.high_hz)
 
-    def applied(self, x: FloatArray, rate_hz: float) -> FloatArray:
-        """Filter the sharper signal (T, ...) like the smoother one, each interval without NaN separately."""
+    def filter_signal(self, x: FloatArray, rate_hz: float) -> FloatArray:
+        """Return the sharper signal (T, ...) filtered like the smoother one, each interval without NaN separately."""
         columns = np.asarray(x, dtype=np.float64).reshape(len(x), -1)
         filtered = columns.copy()
         for first, stop in finite_stretches(np.asarray(np.isfinite(columns).all(axis=1))):
@@ -69,13 +69,13 @@ class RelativeFilter:
         smooth = np.fft.irfft(spectrum * self.gain(frequency_hz)[:, None], 2 * (len(x) - 1), axis=0)
         return np.asarray(line + smooth[: len(x)])
 
-    def motion(self, motion: SegmentMotion, rate_hz: float) -> SegmentMotion:
-        """Filter the sharper motion like the smoother one."""
-        R = self.applied(motion.R, rate_hz)
+    def filter_motion(self, motion: SegmentMotion, rate_hz: float) -> SegmentMotion:
+        """Return the sharper motion filtered like the smoother one."""
+        R = self.filter_signal(motion.R, rate_hz)
         flat = R.reshape(-1, 3, 3)
         finite = np.isfinite(flat).all(axis=(1, 2))
         flat[finite] = Rotation.from_matrix(flat[finite]).as_matrix()
-        return SegmentMotion(flat.reshape(R.shape), *(self.applied(part, rate_hz) for part in motion.parts[1:]))
+        return SegmentMotion(flat.reshape(R.shape), *(self.filter_signal(part, rate_hz) for part in motion.arrays[1:]))
 
 
 def filter_from_cutoffs(first_hz: float, second_hz: float) -> tuple[RelativeFilter, bool] | None:
@@ -89,7 +89,7 @@ def filter_from_cutoffs(first_hz: float, second_hz: float) -> tuple[RelativeFilt
 def estimate_filter(
     sharper: FloatArray, smoother: FloatArray, known: BoolArray, rate_hz: float
 ) -> RelativeFilter | None:
-    """Return the best filter from (T, K, 3) to (T, K, 3); None if no filter explains enough of the difference.
+    """Return the filter that best converts the sharper to the smoother signal, each (T, K, 3); None if none fits well enough.
 
     All K vectors have the same weight, so that single vectors with jumps do not dominate. `known` (T,): frames to evaluate; every
     sufficiently long interval is used without its ends, because of edge effects of filters.
@@ -135,13 +135,13 @@ def estimate_filter_either_way(
 
 
 def _mean_of_upper_half(explained: FloatArray) -> FloatArray:
-    """Return the mean of the better half of each row (N, K), excluding vectors with jumps."""
+    """Return the mean (N,) of the larger half of the values in each row (N, K), which excludes vectors with jumps."""
     ordered = np.sort(explained, axis=1)
     return np.asarray(ordered[:, ordered.shape[1] // 2 :].mean(axis=1))
 
 
 def _filter_residual(part: tuple[FloatArray, ...]) -> FloatArray:
-    """Return the residual (N, K) of each tested filter for each vector."""
+    """Return the squared residual (N, K) of each of N tested filters for each of K vectors."""
     frequency_hz, bb, ab, aa = part
     gains = np.stack([RelativeFilter(low, high, 0.0).gain(frequency_hz) for low, high in _TRIALS])
     return np.asarray(bb.sum(axis=0) - 2.0 * gains @ ab + gains**2 @ aa)
@@ -152,7 +152,10 @@ def _sum_by_vector(values: FloatArray) -> FloatArray:
 
 
 def _odd_spectrum(x: FloatArray, rate_hz: float) -> tuple[NDArray[np.complex128], FloatArray, FloatArray]:
-    """Return the spectrum of (T, K) after subtraction of the line through its ends and odd extension; the line; frequencies."""
+    """Return the spectrum of signals (T, K) for filtering, the subtracted lines, and the frequencies in Hz.
+
+    The line through the first and last sample is subtracted and the rest extended as an odd function, to avoid edge effects.
+    """
     line = x[0] + np.linspace(0.0, 1.0, len(x))[:, None] * (x[-1] - x[0])
     detrended = x - line
     whole = np.concatenate([detrended, -detrended[-2:0:-1]])
@@ -183,10 +186,10 @@ def shapley_parts(
     parts = {cause: np.zeros_like(none) for cause in causes}
     for size in range(n + 1):
         for names in combinations(causes, size):
-            held = frozenset(names)
-            result = none if size == 0 else both if size == n else value(held)
+            exchanged = frozenset(names)
+            result = none if size == 0 else both if size == n else value(exchanged)
             for cause in causes:
-                if cause in held:
+                if cause in exchanged:
                     parts[cause] += result / (n * comb(n - 1, size - 1))
                 else:
                     parts[cause] -= result / (n * comb(n - 1, size))
@@ -225,10 +228,10 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class Exchange:
-    """Two analyses of the same frames and segments, in the same World: the first (`a`) and the other (`b`).
+    """Exchange of parts between two analyses of the same frames and segments in the same World: `a` (first) and `b` (other).
 
-    rate_hz: frames per second. cutoffs_hz, force_cutoffs_hz: of a's and b's Butterworth filters of motion and forces, 0 = none;
-    None if unknown: then the relative filter is estimated.
+    rate_hz: frames per second. cutoffs_hz, force_cutoffs_hz: cut-offs of a's and b's Butterworth filters of motion and
+    forces, 0 = no filter; None if they are unknown, so that the relative filter is estimated.
     """
 
     a: MovingBody
@@ -240,8 +243,8 @@ class Exchange:
     # -- geometry: segments of one analysis relative to the other ---------------------------------------------------
 
     @cached_property
-    def turn(self) -> FloatArray:
-        """(S, 3, 3) mean axes of b's segments in the axes of a's segments."""
+    def mean_rotation(self) -> FloatArray:
+        """Return the mean axes (S, 3, 3) of b's segments in the axes of a's segments."""
         return np.stack(
             [
                 _mean_rotation(np.swapaxes(self.a.motion.R[:, s], 1, 2) @ self.b.motion.R[:, s])
@@ -250,16 +253,16 @@ class Exchange:
         )
 
     @cached_property
-    def offset(self) -> FloatArray:
-        """(S, 3) m mean offset of b's joint centres from a's, in the axes of a's segments."""
+    def centre_offset(self) -> FloatArray:
+        """Return the mean offset (S, 3) m of b's joint centres from a's, in the axes of a's segments."""
         apart = self.b.motion.p - self.a.motion.p
         return np.asarray(np.nanmean(np.einsum("tsji,tsj->tsi", self.a.motion.R, apart), axis=0))
 
     @cached_property
     def rotation_from_centres(self) -> FloatArray:
-        """(S, 3, 3) part of `turn` caused by joint centres, because a long axis connects two joint centres.
+        """Return the part (S, 3, 3) of `mean_rotation` that is caused by different joint centres.
 
-        Identity if the axis differs from the line between the centres in either analysis.
+        The long axis of many segments connects two joint centres. For other segments the part is the identity.
         """
         # Largest angle between an axis and the line between joint centres that defines it.
         along_rad = np.deg2rad(2.0)
@@ -267,7 +270,7 @@ class Exchange:
         for s in self._segment_indices:
             for child in (c for c in self._segment_indices if self.a.parents[c] == s):
                 line_a = _segment_line(self.a.motion, s, child)
-                line_b = self.turn[s] @ _segment_line(self.b.motion, s, child)
+                line_b = self.mean_rotation[s] @ _segment_line(self.b.motion, s, child)
                 if angle_between(_segment_line(self.b.motion, s, child), np.array([0.0, -1.0, 0.0])) < along_rad and (
                     angle_between(line_a, np.array([0.0, -1.0, 0.0])) < along_rad
                 ):
@@ -282,13 +285,13 @@ class Exchange:
 
     @cached_property
     def _b_by_geometry_of_a(self) -> SegmentMotion:
-        """The motion of b for the segment definitions of a."""
-        unturned = replace(self.b.motion, R=self.b.motion.R @ np.swapaxes(self.turn, 1, 2))
-        return unturned.moved(-self.offset)
+        """Return the motion of b with the joint centres and axes of a."""
+        unturned = replace(self.b.motion, R=self.b.motion.R @ np.swapaxes(self.mean_rotation, 1, 2))
+        return unturned.offset_origins(-self.centre_offset)
 
     @cached_property
     def motion_filter(self) -> tuple[RelativeFilter, bool] | None:
-        """The relative filter of the motions and whether a is sharper; None without a filter."""
+        """Return the relative filter of the motions and whether a is sharper; None without a filter."""
         if self.cutoffs_hz is not None:
             return filter_from_cutoffs(*self.cutoffs_hz)
         a, b = (_origin_accelerations(motion) for motion in (self.a.motion, self._b_by_geometry_of_a))
@@ -296,28 +299,28 @@ class Exchange:
 
     @cached_property
     def _motions(self) -> dict[frozenset[str], SegmentMotion]:
-        """The motion for the segment definitions of a, with the smoothing and fit of either analysis."""
+        """Return the motions with the joint centres and axes of a, by the exchanged causes among smoothing and fit."""
         a, b, between = self.a.motion, self._b_by_geometry_of_a, self.motion_filter
         motions = {frozenset[str](): a, frozenset((SMOOTHING, FIT)): b}
         if between is None:
             return motions | {frozenset((SMOOTHING,)): a, frozenset((FIT,)): b}
         low, a_is_sharper = between
         sharp = a if a_is_sharper else b
-        smooth = low.motion(sharp, self.rate_hz)
+        smooth = low.filter_motion(sharp, self.rate_hz)
         if a_is_sharper:
             return motions | {frozenset((SMOOTHING,)): smooth, frozenset((FIT,)): _add_smoothing_change(b, smooth, a)}
         return motions | {frozenset((SMOOTHING,)): _add_smoothing_change(a, smooth, b), frozenset((FIT,)): smooth}
 
-    def motion(self, held: frozenset[str]) -> SegmentMotion:
-        """Return the motion of a with the given parts of b."""
-        result = self._motions[held & {SMOOTHING, FIT}]
-        if CENTRES in held:
-            result = result.moved(self.offset)
-        turn = np.broadcast_to(np.eye(3), self.turn.shape)
-        rest = np.swapaxes(self.rotation_from_centres, 1, 2) @ self.turn
-        if CENTRES in held:
+    def motion_with(self, exchanged: frozenset[str]) -> SegmentMotion:
+        """Return the motion of a with the parts `exchanged` taken from b."""
+        result = self._motions[exchanged & {SMOOTHING, FIT}]
+        if CENTRES in exchanged:
+            result = result.offset_origins(self.centre_offset)
+        turn = np.broadcast_to(np.eye(3), self.mean_rotation.shape)
+        rest = np.swapaxes(self.rotation_from_centres, 1, 2) @ self.mean_rotation
+        if CENTRES in exchanged:
             turn = turn @ self.rotation_from_centres
-        if AXES in held:
+        if AXES in exchanged:
             turn = turn @ rest
         return replace(result, R=result.R @ turn)
 
@@ -325,7 +328,8 @@ class Exchange:
 
     @cached_property
     def _contact_differences(self) -> BoolArray:
-        """(T, S) frames with the foot loaded in only one analysis, longer than the effect of a filter."""
+        """Return a mask (T, S) of the frames in which a foot is loaded in only one analysis, longer than a filter can
+        explain."""
         flank_s = 0.1  # longest difference of contact caused by a filter
         loaded = [np.linalg.norm(body.wrench[..., 3:], axis=-1) > _LOADED_N for body in (self.a, self.b)]
         apart = loaded[0] ^ loaded[1]
@@ -337,7 +341,7 @@ class Exchange:
 
     @cached_property
     def force_filter(self) -> tuple[RelativeFilter, bool] | None:
-        """The relative filter of the ground forces and whether a is sharper; None without a filter."""
+        """Return the relative filter of the ground forces and whether a is sharper; None without a filter."""
         if self.force_cutoffs_hz is not None:
             return filter_from_cutoffs(*self.force_cutoffs_hz)
         same = ~self._contact_differences
@@ -346,34 +350,34 @@ class Exchange:
 
     @cached_property
     def _force_smoothing_change(self) -> FloatArray:
-        """(T, S, 6) change of the wrench by b's smoothing."""
+        """Return the change (T, S, 6) of a's ground wrench if it is smoothed as in b."""
         if self.force_filter is None:
             return np.zeros_like(self.a.wrench)
         low, a_is_sharper = self.force_filter
         sharp = self.a.wrench if a_is_sharper else self.b.wrench
-        change = low.applied(sharp, self.rate_hz) - sharp
+        change = low.filter_signal(sharp, self.rate_hz) - sharp
         return change if a_is_sharper else -change
 
-    def wrench(self, held: frozenset[str]) -> FloatArray:
-        """Return the ground wrenches (T, S, 6) of a with the given parts of b."""
+    def wrench_with(self, exchanged: frozenset[str]) -> FloatArray:
+        """Return the ground wrenches (T, S, 6) of a with the parts `exchanged` taken from b."""
         whole = self.b.wrench - self.a.wrench
         only_one = self._contact_differences[..., None]
         smoothing = np.where(only_one, 0.0, self._force_smoothing_change)
         result = self.a.wrench.copy()
-        if FORCE_SMOOTHING in held:
+        if FORCE_SMOOTHING in exchanged:
             result += smoothing
-        if CONTACTS in held:
+        if CONTACTS in exchanged:
             result += np.where(only_one, whole, 0.0)
-        if FORCES in held:
+        if FORCES in exchanged:
             result += np.where(only_one, 0.0, whole - smoothing)
         return result
 
-    def inertias(self, held: frozenset[str]) -> SegmentInertias:
-        """Return the segment inertias of a with the mass or the distribution of b."""
+    def inertias_with(self, exchanged: frozenset[str]) -> SegmentInertias:
+        """Return the segment inertias of a with the body mass or the mass distribution of b, if `exchanged` contains them."""
         a, b = self.a.inertias, self.b.inertias
         factor = self.b.mass_kg / self.a.mass_kg
-        result = b.scaled(1.0 / factor) if INERTIAS in held else a
-        return result.scaled(factor) if MASS in held else result
+        result = b.scale_mass(1.0 / factor) if INERTIAS in exchanged else a
+        return result.scale_mass(factor) if MASS in exchanged else result
 
     # -- the difference in parts --------------------------------------------------------------------------------------
 
@@ -381,14 +385,15 @@ class Exchange:
         """Return the part (T, S, 3) Nm of each cause in the joint moments b - a by plane, and the moments of a and b."""
         a = self.a
 
-        def segment_moments(held: frozenset[str]) -> FloatArray:
-            motion = self.motion(held)
-            moment = inertial_joint_moments(motion, self.inertias(held), a.gravity_W, a.beyond)
+        def segment_moments(exchanged: frozenset[str]) -> FloatArray:
+            motion = self.motion_with(exchanged)
+            moment = inertial_joint_moments(motion, self.inertias_with(exchanged), a.gravity_W, a.is_distal)
             return resolve_in_planes(moment, motion, a.parents)
 
-        def ground_moments(held: frozenset[str]) -> FloatArray:
-            motion = self.motion(held)
-            return resolve_in_planes(ground_joint_moments(motion, self.wrench(held), a.beyond), motion, a.parents)
+        def ground_moments(exchanged: frozenset[str]) -> FloatArray:
+            motion = self.motion_with(exchanged)
+            moment = ground_joint_moments(motion, self.wrench_with(exchanged), a.is_distal)
+            return resolve_in_planes(moment, motion, a.parents)
 
         return _sum_parts(
             shapley_parts(self._differing_causes(*_OF_MOTION, *_OF_BODY), segment_moments),
@@ -398,27 +403,27 @@ class Exchange:
     def angle_parts(self) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
         """Return the part (T, S, 3) rad of each cause in the joint angles b - a by plane, and the angles of a and b."""
         return shapley_parts(
-            self._differing_causes(*_OF_MOTION), lambda held: joint_angles(self.motion(held), self.a.parents)
+            self._differing_causes(*_OF_MOTION), lambda parts: joint_angles(self.motion_with(parts), self.a.parents)
         )
 
     def _differing_causes(self, *causes: str) -> list[str]:
-        """Return the causes that differ."""
-        return [cause for cause in causes if self._differs(cause)]
+        """Return those of the given causes in which the two analyses differ."""
+        return [cause for cause in causes if self._is_different(cause)]
 
-    def _differs(self, cause: str) -> bool:
+    def _is_different(self, cause: str) -> bool:
         if cause == CENTRES:
-            return bool(np.abs(self.offset).max() > _SAME)
+            return bool(np.abs(self.centre_offset).max() > _SAME)
         if cause == AXES:
-            return bool(np.abs(self.turn - self.rotation_from_centres).max() > _SAME)
+            return bool(np.abs(self.mean_rotation - self.rotation_from_centres).max() > _SAME)
         if cause == SMOOTHING:
             return self.motion_filter is not None
         if cause == FIT:
             return not _are_motions_equal(self._motions[frozenset((SMOOTHING,))], self._b_by_geometry_of_a)
         if cause in _OF_FORCES:
-            return bool(np.abs(self.wrench(frozenset((cause,))) - self.a.wrench).max() > _SAME)
-        held = self.inertias(frozenset((cause,)))
+            return bool(np.abs(self.wrench_with(frozenset((cause,))) - self.a.wrench).max() > _SAME)
+        changed = self.inertias_with(frozenset((cause,)))
         original = self.a.inertias
-        pairs = ((held.mass, original.mass), (held.com, original.com), (held.tensor, original.tensor))
+        pairs = ((changed.mass, original.mass), (changed.com, original.com), (changed.tensor, original.tensor))
         return any(bool(np.abs(x - y).max() > _SAME) for x, y in pairs)
 
 
@@ -426,7 +431,7 @@ _Parts = tuple[dict[str, FloatArray], FloatArray, FloatArray]
 
 
 def _sum_parts(first: _Parts, second: _Parts) -> _Parts:
-    """Return the sums of the parts of two results."""
+    """Return the sum of two results of `shapley_parts`: the parts by cause, and both values."""
     causes = [cause for cause in CAUSES if cause in first[0] or cause in second[0]]
     zero = np.zeros_like(first[1])
     parts = {cause: first[0].get(cause, zero) + second[0].get(cause, zero) for cause in causes}
@@ -438,15 +443,14 @@ def _origin_accelerations(motion: SegmentMotion) -> FloatArray:
 
 
 def _add_smoothing_change(motion: SegmentMotion, smooth: SegmentMotion, sharp: SegmentMotion) -> SegmentMotion:
-    """Add the difference between a sharp and a smoothed motion to another motion."""
-    added = [
-        value + high - low for value, high, low in zip(motion.parts[1:], sharp.parts[1:], smooth.parts[1:], strict=True)
-    ]
+    """Return a motion plus the difference `sharp` minus `smooth`, a motion before and after smoothing."""
+    arrays = (m.arrays[1:] for m in (motion, sharp, smooth))
+    added = [value + high - low for value, high, low in zip(*arrays, strict=True)]
     return SegmentMotion(motion.R @ np.swapaxes(smooth.R, -1, -2) @ sharp.R, *added)
 
 
 def _are_motions_equal(first: SegmentMotion, second: SegmentMotion) -> bool:
-    return all(bool(np.nanmax(np.abs(x - y)) <= _SAME) for x, y in zip(first.parts, second.parts, strict=True))
+    return all(bool(np.nanmax(np.abs(x - y)) <= _SAME) for x, y in zip(first.arrays, second.arrays, strict=True))
 
 
 def _mean_rotation(R: FloatArray) -> FloatArray:

@@ -60,7 +60,7 @@ class Trial:
     report: str = ""
 
     @property
-    def done(self) -> bool:
+    def has_result(self) -> bool:
         """Return whether the trial has a result."""
         return self.status not in (FAILED, NOT_RUN)
 
@@ -75,11 +75,11 @@ class Trial:
         return f"{self.page}#{quote(self.trial)}"
 
     @property
-    def place(self) -> str:
+    def session_and_condition(self) -> str:
         """Return session and condition in words; "" if there is neither."""
         return ", ".join(filter(None, (self.session, self.condition)))
 
-    def number(self, metric: str) -> float:
+    def metric(self, metric: str) -> float:
         """Return the value of a metric; NaN if it is unknown."""
         try:
             return float(self.metrics.get(metric, ""))
@@ -105,7 +105,7 @@ class StudySource:
         return read_study_json(self.out, STUDY_RECORD_NAME)
 
     @property
-    def one_session(self) -> bool:
+    def is_single_session(self) -> bool:
         """Return whether the study consists of the walks of one session, which have a single page."""
         return self.record.get(KIND_ENTRY) == SESSION
 
@@ -122,7 +122,7 @@ class StudySource:
                 rows = [
                     {name: original_text(text or "") for name, text in row.items()} for row in csv.DictReader(stream)
                 ]
-                return tuple(self._add_report_path(_trial_from_row(row, self.one_session)) for row in rows)
+                return tuple(self._add_report_path(_trial_from_row(row, self.is_single_session)) for row in rows)
         except FileNotFoundError as error:
             raise unfinished_study_error(self.out) from error
 
@@ -137,15 +137,15 @@ class StudySource:
     def _add_report_path(self, trial: Trial) -> Trial:
         """Return the trial with the path of its report if there is one."""
         page = f"{trial.folder}/{REPORT_NAME}"
-        return replace(trial, report=quote(page)) if trial.done and (self.out / page).is_file() else trial
+        return replace(trial, report=quote(page)) if trial.has_result and (self.out / page).is_file() else trial
 
     def run_record(self, trial: Trial) -> Mapping[str, Any]:
         """Return the values of run.json of a trial."""
         return read_study_json(self.out, f"{trial.folder}/{RECORD_NAME}")
 
     def report_setting(self, name: str) -> str:
-        """An entry of [report] in the settings of the first analysed trial; "" where there is none."""
-        trial = next((trial for trial in self.trials if trial.done), None)
+        """Return an entry of [report] in the settings of the first analysed trial; "" if there is none."""
+        trial = next((trial for trial in self.trials if trial.has_result), None)
         return "" if trial is None else report_setting(self.run_record(trial), name)
 
     def table(self, name: str) -> pd.DataFrame:
@@ -185,7 +185,7 @@ def iterate_rows(frame: pd.DataFrame) -> Iterator[Any]:
 
 
 def iterate_groups(frame: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, pd.DataFrame]]:
-    """Yield (values, rows) for all rows with equal values of the columns, in order of first appearance."""
+    """Yield each combination of values of the columns with its rows, in the order of first appearance."""
     yield from frame.groupby(list(columns), sort=False)
 
 
@@ -206,12 +206,12 @@ class Table:
     strong: frozenset[int] = frozenset()
 
     @property
-    def numeric(self) -> tuple[bool, ...]:
-        """Return whether each column contains numbers."""
+    def numeric_columns(self) -> tuple[bool, ...]:
+        """Return for each column whether it contains numbers and is right-aligned."""
         return tuple(head.startswith("#") for head in self.heads)
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def titles(self) -> tuple[str, ...]:
         """Return the column titles."""
         return tuple(head.removeprefix("#") for head in self.heads)
 
@@ -251,7 +251,7 @@ def number_text(value: float, unit: str = "") -> str:
 
 
 def mean_sd_text(mean: float, sd: float, unit: str) -> str:
-    """Return mean ± SD as text."""
+    """Return mean ± SD as text, with the number of digits of the unit."""
     if not np.isfinite(mean):
         return MISSING
     text = f" ± {sd:.{_decimal_places(unit, abs(mean))}f}" if np.isfinite(sd) else ""
