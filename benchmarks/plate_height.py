@@ -24,7 +24,7 @@ from simulator.rough_walks import class_of, rough_recording
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators.plate_evidence import MatchedStep, PlateEvidence, pressure_centre
-from biodyn.checks.estimators.plate_position import measure_flat_feet, relative_heights, report_plate_heights
+from biodyn.checks.estimators.plate_height import measure_flat_feet, relative_heights, report_plate_heights
 from biodyn.checks.plates import PLATE_SHIFT_M
 from biodyn.checks.trial_facts import TrialFacts
 from biodyn.errors import BiodynError

@@ -16,7 +16,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.cli import app
 from biodyn.conventions import CYCLE_POINTS
 from biodyn.errors import SettingsError
-from biodyn.model.from_library.hip_centre import hip_centre_names
+from biodyn.model.from_library.hip_centre import hip_centre_method_names
 from biodyn.model.from_library.user_tables import table_catalogue
 from biodyn.output.store.result_reader import read_view
 from biodyn.trial import sensitivity
@@ -71,8 +71,8 @@ def library_names(word: str) -> set[str]:
 
 @pytest.mark.slow
 def test_every_other_level_of_every_factor_is_there_once(varied: TrialResult) -> None:
-    assert set(hip_centre_names()) == library_names("hip")
-    assert set(levels(varied, "hip_centre")) == set(hip_centre_names()) - {"harrington_2007"}
+    assert set(hip_centre_method_names()) == library_names("hip")
+    assert set(levels(varied, "hip_centre")) == set(hip_centre_method_names()) - {"harrington_2007"}
     assert set(levels(varied, "anthropometry")) == library_names("anthropom") - {"de_leva_dumas"}
     assert levels(varied, "cutoff") == ["4 Hz", "5 Hz", "8 Hz", "10 Hz", "15 Hz"]
     assert levels(varied, "marker_weights") == ["all equal", "contrast squared"]

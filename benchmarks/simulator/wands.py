@@ -11,7 +11,7 @@ from biodyn.library.tables import expand_sides
 from biodyn.library.toml_files import load_table
 from biodyn.model.body_model import with_misplaced_centre
 from biodyn.model.from_library.markersets import recognise_marker_set
-from biodyn.model.from_library.recognition.jointed_person import rotation_about_y
+from biodyn.model.from_library.recognition.articulated_marker_model import rotation_about_y
 from simulator.person import Body, Person, embody
 
 # How people differ: the lateral malleolus below the medial one, the malleoli turned against the knee (joint_offsets.toml).

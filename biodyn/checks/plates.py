@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators.causes import PLATE_SHIFT_M, cause_findings, plate_shifts
 from biodyn.checks.estimators.plate_faults import SOUND, plate_mismatch
-from biodyn.checks.estimators.plate_position import measure_flat_feet, relative_heights, report_plate_heights
+from biodyn.checks.estimators.plate_height import measure_flat_feet, relative_heights, report_plate_heights
 from biodyn.checks.estimators.plate_signals import (
     BASELINE_N,
     CODE,
@@ -194,7 +194,7 @@ def check_plate_positions(trial: TrialFacts, limit: float) -> CheckResult:
     "Force-plate height",
     compares="heights of the plates in the file compared with heights from markers of flat feet: largest difference "
     "between plates",
-    causes="wrong corner heights, a cover or floor that was added later, the laboratory's zero",
+    causes="wrong corner heights, a cover or floor that was added later, a wrong height of the laboratory origin",
     place=121,
     turn=95,
     limit=PLATE_SHIFT_M,

@@ -19,7 +19,7 @@ from biodyn.checks.estimators.plate_evidence import (
     required_wrench,
 )
 from biodyn.checks.estimators.plate_faults import find_swapped_plates
-from biodyn.checks.estimators.plate_position import FootMarkers, floor_tilt, report_tilted_markers
+from biodyn.checks.estimators.plate_height import FootMarkers, floor_tilt, report_tilted_markers
 from biodyn.checks.estimators.plate_signals import BASELINE_N, find_silent_channels, find_unloaded_forces
 from biodyn.checks.estimators.residual import ResidualLimits, unseen_wrench
 from biodyn.checks.estimators.signals import find_long_gaps
@@ -32,7 +32,7 @@ from biodyn.processing.contacts.plate_loads import LoadWithoutFoot, loads_withou
 from biodyn.processing.gait.events import plate_events
 from biodyn.processing.gait.kinematic_events import kinematic_events
 from biodyn.processing.signals.gaps import Gap, distance_from_median
-from biodyn.processing.signals.signal_preparation import plate_channel_shares
+from biodyn.processing.signals.signal_preparation import plate_channel_contributions
 from biodyn.recording import Markers, is_person_visible
 from biodyn.settings import QualityLimits, Settings
 from biodyn.uncertainty.propagation_inputs import load_magnitudes, stride_time
@@ -192,7 +192,7 @@ class TrialFacts:
         if inputs is None or len(inputs.signals.plates) != len(plates):
             return {}
         labels = plates[number].channel_labels
-        shares = plate_channel_shares(inputs.signals, plates[number])
+        shares = plate_channel_contributions(inputs.signals, plates[number])
         names = [(labels[k] if k < len(labels) else "") or f"number {k + 1}" for k in range(len(shares))]
         return dict(zip(names, shares, strict=True))
 
@@ -202,7 +202,9 @@ class TrialFacts:
         inputs, plates = self.analysis.propagation, self.analysis.recording.plates
         if self.evidence is None or inputs is None or len(inputs.signals.plates) != len(plates):
             return ()
-        return find_silent_channels(self.evidence, lambda number: plate_channel_shares(inputs.signals, plates[number]))
+        return find_silent_channels(
+            self.evidence, lambda number: plate_channel_contributions(inputs.signals, plates[number])
+        )
 
     @cached_property
     def time_offset(self) -> TimeOffset | None:

@@ -27,7 +27,7 @@ from biodyn.estimation.normal_equation_terms import (
     REACH,
     ROOT,
     THIRD,
-    TORQUE_SHOWN,
+    TORQUE_CHANGE_FACTOR,
     BalanceRows,
     Derivatives,
     TorqueRows,
@@ -88,7 +88,7 @@ def template_step(
 
     Inertias and plate errors do not change.
     """
-    common = TORQUE_SHOWN * np.sqrt(problem.sizes.strikes_alike_share)
+    common = TORQUE_CHANGE_FACTOR * np.sqrt(problem.sizes.strikes_alike_share)
     if not (torques and common and problem.strikes_known):
         return np.zeros_like(step)
     tau = inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
@@ -150,7 +150,7 @@ def solve_template_step(
     for _ in range(_SOLUTIONS):
         if size <= 0.0:
             break
-        loads = scale * template.values(direction)
+        loads = scale * template.apply(direction)
         solution = factor.solve(apply_transpose(loads))
         image = template.apply_transpose(scale * (loads - scaled_torque_changes(solution))) + prior * direction
         share = size / float(direction @ image)
@@ -223,11 +223,11 @@ def solve_problem(
     def build_equations(strikes_alike: bool = True) -> tuple[NormalEquations, list[BalanceRows], list[TorqueRows]]:
         """Return the normal equations at the current motion, and the rows of balance and torques."""
         sizes = problem.sizes if strikes_alike else replace(problem.sizes, strikes_alike_share=0.0)
-        normal, shown = NormalEquations(count, REACH, mb.nv), number > first
+        normal, repeated = NormalEquations(count, REACH, mb.nv), number > first
         add_marker_terms(normal, problem, *information)
-        add_smoothness(normal, problem, c, stiff, shown=shown)
+        add_smoothness(normal, problem, c, stiff, from_previous_solution=repeated)
         add_fit_prior(normal, problem, c, fit_prior)
-        dynamics = add_dynamics_terms(normal, replace(problem, sizes=sizes), body, path, derivatives, shown=shown)
+        dynamics = add_dynamics_terms(normal, replace(problem, sizes=sizes), body, path, derivatives, repeated)
         return normal, *dynamics
 
     for number in range(iterations):
@@ -367,7 +367,7 @@ def eliminate_residual(problem: EstimationProblem, solution: Solution) -> Residu
     reach = DEGREE if problem.knots.step > 1 else DEGREE - 1
     normal = NormalEquations(problem.knots.count, reach, len(free))
     add_marker_terms(normal, tight, information, right[:, free])
-    weights, third = third_difference_precisions(tight, coefficients, solution.stiff, shown=True)
+    weights, third = third_difference_precisions(tight, coefficients, solution.stiff, from_previous_solution=True)
     normal.add_diagonal(0, THIRD, weights[:, free], -(weights * third)[:, free])
     firm = firmness * np.broadcast_to(solution.stiff[free] / problem.knots.step**DEGREE, (len(third), len(free)))
     normal.add_diagonal(0, THIRD, firm, np.zeros_like(firm))

@@ -236,7 +236,7 @@ class StrikeMap:
     shape: tuple[int, int]
     count: int
 
-    def values(self, numbers: FloatArray) -> FloatArray:
+    def apply(self, numbers: FloatArray) -> FloatArray:
         """Return the values (K, R) for parameters (P,); 0 if no parameter has a weight."""
         parts = self.weight * numbers[self.of]
         flat = np.bincount(self.at, weights=parts, minlength=self.shape[0] * self.shape[1])
@@ -323,7 +323,7 @@ def rms_over_strikes(values: FloatArray, known: BoolArray, shares: StrikeMap, kn
     least_weight = 1e-3  # sums over known values
     squares = shares.apply_transpose(np.where(known, values**2, 0.0))
     mean = squares / np.maximum(shares.apply_transpose(known.astype(np.float64)), least_weight)
-    return np.asarray(np.sqrt(gaussian_filter1d(shares.values(mean), FRAME_S / knot_s, axis=0)))
+    return np.asarray(np.sqrt(gaussian_filter1d(shares.apply(mean), FRAME_S / knot_s, axis=0)))
 
 
 def strike_torque_change_rms(tau: FloatArray, known: BoolArray, shares: StrikeMap, knot_s: float) -> FloatArray:
@@ -381,8 +381,8 @@ def smooth_torques(inputs: TrialInputs, loads: KnownLoads) -> SmoothTorques:
 
 
 def smooth_torque_indices(model: SubjectModel, trunk_share: float = 0.15) -> IntArray:
-    """Return the indices in v of the leg coordinates, and of the trunk coordinates that carry more than `trunk_share` of the
-    body."""
+    """Return the indices in v of coordinates whose torques are assumed smooth: leg coordinates, and trunk coordinates that
+    carry more than `trunk_share` of body mass."""
     mb = model.multibody
     soles = [mb.moving_coordinates[model.frames[body].link] for body in model.sole_body.values()]
     carried = np.zeros(mb.nv)

@@ -40,7 +40,7 @@ ROOT = 6
 REACH = len(_SECOND) + DEGREE - 2
 #: Factors, in steps after the first, on the changes of torques and accelerations of the previous step at the same time after
 #: a strike.
-TORQUE_SHOWN, _MOTION_SHOWN = 2.0, 1.5
+TORQUE_CHANGE_FACTOR, _THIRD_DIFFERENCE_FACTOR = 2.0, 1.5
 
 
 def marker_information(problem: EstimationProblem, q: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -94,21 +94,25 @@ def add_marker_terms(
 
 
 def add_smoothness(
-    normal: NormalEquations, problem: EstimationProblem, c: FloatArray, precision: FloatArray, shown: bool = False
+    normal: NormalEquations,
+    problem: EstimationProblem,
+    c: FloatArray,
+    precision: FloatArray,
+    from_previous_solution: bool = False,
 ) -> None:
     """Add the smoothness terms, which penalise the third derivative of the motion (`third_difference_precisions`)."""
-    weights, third = third_difference_precisions(problem, c, precision, shown)
+    weights, third = third_difference_precisions(problem, c, precision, from_previous_solution)
     normal.add_diagonal(0, THIRD, weights, -weights * third)
 
 
 def third_difference_precisions(
-    problem: EstimationProblem, c: FloatArray, precision: FloatArray, shown: bool = False
+    problem: EstimationProblem, c: FloatArray, precision: FloatArray, from_previous_solution: bool = False
 ) -> tuple[FloatArray, FloatArray]:
     """Return the precisions of the third differences of the motion, and the differences, both (count - 3, nv).
 
-    c: (count, nv) coefficients. precision: (nv,) per frame, see `smoothness_precision`. shown: True if the motion is from an
-    earlier step, which determines the rates of change of accelerations near strikes; in the first step the rates may be 16
-    times larger at a strike.
+    c: (count, nv) coefficients. precision: (nv,) per frame, see `smoothness_precision`. from_previous_solution: True if c is
+    the solution of an earlier step. Then the variance includes the squared RMS (times 1.5) of its third differences at the
+    same time after a strike. If False, the standard deviation is up to 16 times larger at a strike.
     """
     strike_factor = 16.0
     knots = problem.knots
@@ -117,8 +121,8 @@ def third_difference_precisions(
     # Third differences of the coefficients k .. k + 3 belong to the time between the knots k - 1 and k.
     third[1 : knots.knots] += np.diff(problem.start.vdot[:: knots.step], axis=0) * knots.knot_s**2
     usual = precision / knots.step**DEGREE
-    if shown and problem.strikes_known:
-        return 1.0 / (1.0 / usual + (_MOTION_SHOWN * _third_difference_rms(problem, third)) ** 2), third
+    if from_previous_solution and problem.strikes_known:
+        return 1.0 / (1.0 / usual + (_THIRD_DIFFERENCE_FACTOR * _third_difference_rms(problem, third)) ** 2), third
     nearest = strike_proximity_weight(problem.since_strike_s[:: knots.step])
     struck = np.zeros(count)
     struck[: knots.knots] = nearest
@@ -188,13 +192,13 @@ def add_dynamics_terms(
     mb: Multibody,
     path: StretchMotion,
     parts: Derivatives,
-    shown: bool = False,
+    from_previous_solution: bool = False,
 ) -> tuple[list[BalanceRows], list[TorqueRows]]:
     """Add the terms of the force balance and of the smoothness of torques, and return the rows of both.
 
     parts: `torque_derivatives` at the current motion.
 
-    shown: True if the path is from an earlier step, whose torques determine their rates of change.
+    from_previous_solution: True if the path is the solution of an earlier step, see `torque_changes`.
     """
     tau = inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
     scale = problem.balanced[:, None] / problem.sizes.balance
@@ -202,7 +206,7 @@ def add_dynamics_terms(
     balance = [balance_rows(problem, parts, rest, scale, offset) for offset in range(step)]
     torques: list[TorqueRows] = []
     if problem.knots.knots >= len(_SECOND) and np.isfinite(problem.torque_change_nm).any():
-        change = torque_changes(problem, tau[::step, problem.torque_rows] if shown else None)
+        change = torque_changes(problem, tau[::step, problem.torque_rows] if from_previous_solution else None)
         torques = [
             _torque_rows(problem, parts, tau[::step], rows_at, columns, change)
             for rows_at, columns in problem.torque_groups
@@ -266,7 +270,7 @@ def torque_changes(problem: EstimationProblem, tau: FloatArray | None) -> FloatA
         struck = strike_proximity_weight(problem.since_strike_s[:: problem.knots.step][1:-1])
         burst_nm = 1.0 * problem.model.mass_kg * (problem.knots.knot_s / FRAME_S) ** 1.5
         return np.maximum(problem.torque_change_nm, burst_nm * struck[:, None])
-    factor = TORQUE_SHOWN * np.sqrt(1.0 - problem.sizes.strikes_alike_share)
+    factor = TORQUE_CHANGE_FACTOR * np.sqrt(1.0 - problem.sizes.strikes_alike_share)
     return np.hypot(problem.torque_change_nm, factor * torque_change_rms(problem, tau))
 
 

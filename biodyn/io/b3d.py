@@ -118,7 +118,7 @@ def is_archive(head: bytes) -> bool:
 
 
 def read_archive(path: str | Path) -> Archive:
-    """Read one archive.
+    """Read a .b3d archive.
 
     Raises InputFileError if protobuf is not installed, or the file is not an archive, is truncated or damaged.
     """

@@ -131,7 +131,7 @@ def read_variables(content: bytes) -> Record:
 
 
 def _iterate_elements(data: memoryview, order: str) -> Iterator[_Element]:
-    """Yield the elements (type and data) that follow each other in some bytes."""
+    """Yield the consecutive data elements (type and data) of a buffer."""
     at = 0
     while at < len(data):
         if len(data) - at < 8:

@@ -511,7 +511,7 @@ def _store_link_inertia(tree, i, R, p, composites):
 
 
 @inline
-def _composite_outwards(tree, q, poses, composites, columns):
+def _fill_joint_columns_and_link_inertias(tree, q, poses, composites, columns):
     """Fill the columns s_j, and the inertia of each link alone, about O."""
     p_WO = broadcast3((0.0, 0.0, 0.0))
     for i in range(tree.parent.shape[0]):
@@ -559,7 +559,7 @@ def mass_matrix(tree, subtree_mass, q, M, work):
     matrix = q_lanes[(n + nv) * WIDTH :]
     for first in range(0, q.shape[0], WIDTH):
         copy_from_frames(q_lanes, q, first)
-        _composite_outwards(tree, LaneMemory(q_lanes), poses, composites, columns)
+        _fill_joint_columns_and_link_inertias(tree, LaneMemory(q_lanes), poses, composites, columns)
         for i in range(n - 1, -1, -1):
             _add_composite_to_parent(tree, i, composites)
             for j in range(tree.idx_v[i], tree.idx_v[i] + tree.nv[i]):

@@ -14,13 +14,7 @@ For a whole folder: `inventory` (its recordings), `subjects` (the person of each
 condition).
 """
 
-from biodyn.session.recording_role import (
-    MotionFacts,
-    TrialNames,
-    determine_role,
-    preview_of_file,
-    read_motion_facts,
-)
+from biodyn.session.recording_role import MotionFacts, TrialNames, determine_role, preview_of_file, read_motion_facts
 from biodyn.session.session_files import Companion, SessionFiles, find_session_files, is_contraction, recording_role
 from biodyn.session.static_trials import (
     StaticCandidate,

@@ -189,10 +189,9 @@ def _contradiction_note(chosen: StaticCandidate, possible: Sequence[StaticCandid
         Diagnostic(
             "static-doubtful",
             "warning",
-            f"{chosen.path.name} is used: its marker distances differ from the walk by "
-            f"{_format_mm(chosen.distance_m)}, those of "
-            f"{named[0].path.name} by {_format_mm(named[0].distance_m)}, although the walk stores the joint offsets of the "
-            f"latter.",
+            f"Static trial {chosen.path.name} is used: its inter-marker distances differ from the walk by "
+            f"{_format_mm(chosen.distance_m)} ({named[0].path.name}: {_format_mm(named[0].distance_m)}). However, the joint "
+            f"offsets stored in the walk are those of {named[0].path.name}.",
             value=named[0].distance_m,
             limit=_OTHER_PLACEMENT_M,
             unit="m",

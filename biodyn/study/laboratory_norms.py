@@ -23,7 +23,7 @@ from biodyn.library.toml_files import read_user_toml, toml_text
 from biodyn.statistics.gait_measures import GaitDeviationIndex, fit_deviation_index, gait_vector
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, CurveModel, fit_curve_model
 from biodyn.study.collecting.data_set_reader import iterate_subjects
-from biodyn.study.group.registry import mean_covariates
+from biodyn.study.group.group_data import mean_covariates
 from biodyn.study.group.statistics.gait_scores import score_names
 from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, mean_curves
 from biodyn.study.report.pages import cycles_with_strides

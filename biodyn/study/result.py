@@ -34,7 +34,7 @@ from biodyn.output.tables.table_access import COORDINATES, LazyTables, Signs, co
 from biodyn.settings import map_table_paths
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.discovery.definition import map_all_table_paths
-from biodyn.study.group.registry import mean_over_trials
+from biodyn.study.group.group_data import mean_over_trials
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.running.task import LOCK_NAME, program_version
 from biodyn.study.trial_record import FAILED, TrialRecord, read_trial_record
@@ -330,7 +330,9 @@ class StudyResult(PlottableResult):
         paths = [path for path in iterate_files(self.folder) if is_written(path)]
         if target.exists():
             if not force:
-                raise StudyError(f"'{target}' exists.", "Choose another folder, or replace a study with force=True.")
+                raise StudyError(
+                    f"'{target}' exists.", "Choose another folder, or replace the existing study with force=True."
+                )
             foreign = foreign_files(target, study_file_test(target))
             if foreign or not (target / STUDY_RECORD_NAME).is_file():
                 problem = (

@@ -16,7 +16,7 @@ from biodyn.errors import StudyError
 from biodyn.library.toml_files import load_table
 from biodyn.output.store.folder import write_folder
 from biodyn.output.tables.csv import write_csv
-from biodyn.study.group.registry import STATISTICS_DECIMALS
+from biodyn.study.group.group_data import STATISTICS_DECIMALS
 from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
 from biodyn.study.report.report_inputs import StudySource, iterate_rows
 

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from biodyn.analysis import TrialAnalysis, Variation
 from biodyn.errors import SettingsError
 from biodyn.library.tables import entry_names
-from biodyn.model.from_library.hip_centre import hip_centre_names
+from biodyn.model.from_library.hip_centre import hip_centre_method_names
 from biodyn.output.store.result_writer import Progress
 from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH
 from biodyn.settings import Settings
@@ -116,7 +116,7 @@ def _require_known_factors(factors: Sequence[str]) -> None:
 
 
 def _hip_centre_levels(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
-    for name in hip_centre_names():
+    for name in hip_centre_method_names():
         if name != options.model.hip_centre:
             yield name, _with_entries(options, "model", hip_centre=name)
 

@@ -58,7 +58,7 @@ class Body(Protocol):
     """Interface of the analysis steps that depend on the measurement: markers on a library skeleton, or segment poses."""
 
     @property
-    def is_fitted(self) -> bool:
+    def supports_joint_centre_fit(self) -> bool:
         """Return whether the joint centres of the static trial can be corrected by a fit to the walk."""
 
     @property

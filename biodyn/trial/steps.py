@@ -122,7 +122,7 @@ def scale_skeleton(trial: Prepared) -> Scaled:
 def calibrate_model(trial: Scaled) -> Scaled:
     """Correct joint centres, axes and marker positions of the static trial by the walk or its session."""
     # requested joint centres are not changed
-    if trial.settings.model.fit != "none" and not trial.centres and trial.body.is_fitted:
+    if trial.settings.model.fit != "none" and not trial.centres and trial.body.supports_joint_centre_fit:
         fit, notes = fit_subject_model(trial)
         trial = trial.with_notes(*notes)
         if fit is not None:

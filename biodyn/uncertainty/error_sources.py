@@ -172,8 +172,8 @@ def centre_of_pressure_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> S
             for shift in shifts:
                 change = np.zeros_like(frames.wrenches)
                 change[:, foot, :3] = cross(shift, frames.wrenches[:, foot, 3:])
-                changes.append(_wrench_columns(frames, change))
-        changes += [_wrench_columns(frames, other[frames.at]) for other in others]
+                changes.append(_torque_changes_from_wrenches(frames, change))
+        changes += [_torque_changes_from_wrenches(frames, other[frames.at]) for other in others]
         return stack_columns(frames, changes)
 
     return compute_columns
@@ -235,7 +235,7 @@ def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         places = fitted.marker_positions(frames.q)
         change = stack_columns(
             frames,
-            [_wrench_columns(frames, change[frames.at]) for change in loads],
+            [_torque_changes_from_wrenches(frames, change[frames.at]) for change in loads],
             [-_marker_forces(frames, fitted, places, np.nan_to_num(change[frames.at])) for change in biases],
         )
         return replace(change, noise=tuple(moments[frames.at] for moments in noise))
@@ -436,7 +436,8 @@ def _marker_forces(frames: MotionFrames, fitted: MarkerTree, x: FloatArray, erro
     return generalised_wrench_forces(fitted.tree, frames.q, loads, links)
 
 
-def _wrench_columns(frames: MotionFrames, change: FloatArray) -> FloatArray:
+def _torque_changes_from_wrenches(frames: MotionFrames, change: FloatArray) -> FloatArray:
+    """Return the changes (T, C) Nm of the torques caused by changes (T, K, 6) of the foot wrenches."""
     links = frames.inputs.dynamics.foot_wrench_links
     return -generalised_wrench_forces(frames.inputs.model.multibody, frames.q, change, links)[:, frames.rows]
 

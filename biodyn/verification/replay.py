@@ -368,7 +368,6 @@ def _doubling_time(deviation: Deviation, rate_hz: float) -> float:
     return float(np.log(2.0) / rate) if rate > 0.0 else float("nan")
 
 
-# The order of the integrators is measured over this window, with these steps per frame and relative tolerances.
 # -- every replay of one trial ------------------------------------------------------------------------------------------
 
 _TORQUES: tuple[Torques, ...] = ("recorded", "recomputed")

@@ -7,7 +7,7 @@ import pytest
 
 from biodyn.checks.estimators.plate_signals import find_silent_channels, silent_channel_findings
 from biodyn.checks.trial_facts import collect_trial_evidence
-from biodyn.processing.signals.signal_preparation import plate_channel_shares
+from biodyn.processing.signals.signal_preparation import plate_channel_contributions
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def evidence(analysis):
 @pytest.fixture(scope="module")
 def channels(analysis):
     signals = analysis.propagation.signals
-    return [plate_channel_shares(signals, plate) for plate in analysis.recording.plates]
+    return [plate_channel_contributions(signals, plate) for plate in analysis.recording.plates]
 
 
 def spoilt(evidence, channels, plate, channel, factor):
@@ -50,7 +50,7 @@ def test_a_channel_that_is_changed_adds_so_much_more(analysis, channels):
     for channel in (0, 2, 4):
         changed = plate.channels.copy()
         changed[:, channel] *= 2.0
-        again = plate_channel_shares(signals, replace(plate, channels=changed))
+        again = plate_channel_contributions(signals, replace(plate, channels=changed))
         np.testing.assert_allclose(again[channel], 2.0 * channels[1][channel], atol=1e-6)
         for other in {0, 2, 4} - {channel}:
             np.testing.assert_allclose(again[other], channels[1][other], atol=1e-6)

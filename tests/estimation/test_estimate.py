@@ -359,7 +359,7 @@ def test_accelerations_may_change_about_strikes_as_an_earlier_step_shows(
 ) -> None:
     """A coordinate that was seen to change ten times as fast there is held a hundredth as much, and alike on both sides."""
     problem = consistent(walk)
-    monkeypatch.setattr("biodyn.estimation.normal_equation_terms._MOTION_SHOWN", 1.0)
+    monkeypatch.setattr("biodyn.estimation.normal_equation_terms._THIRD_DIFFERENCE_FACTOR", 1.0)
     frames = 2 * FRAMES
     time_s = np.arange(frames) / 100.0
     since_s = np.stack([time_s - (0.3 if side == "r" else 0.8) for side in SIDES], axis=1)
@@ -377,9 +377,9 @@ def test_accelerations_may_change_about_strikes_as_an_earlier_step_shows(
     c = np.zeros((problem.knots.count, nv))
     c[3:] = np.cumsum(np.cumsum(np.cumsum(third, axis=0), axis=0), axis=0)
 
-    def held(problem: EstimationProblem, precision: float, shown: bool) -> FloatArray:
+    def held(problem: EstimationProblem, precision: float, from_previous_solution: bool) -> FloatArray:
         normal = NormalEquations(problem.knots.count, REACH, nv)
-        add_smoothness(normal, problem, c, np.full(nv, precision), shown=shown)
+        add_smoothness(normal, problem, c, np.full(nv, precision), from_previous_solution=from_previous_solution)
         return np.asarray(normal.band[:, 0].reshape(-1, nv) / np.sum(THIRD**2))
 
     found = held(problem, 1e12, True)  # next to nothing is usual
@@ -446,9 +446,9 @@ def test_windows_of_a_long_trial_give_what_the_whole_gives(
     def torques(learning: bool) -> FloatArray:
         assert walk.propagation is not None
         with pytest.MonkeyPatch.context() as patch:
-            for name in ("TORQUE_SHOWN", "_MOTION_SHOWN") if not learning else ():
+            for name in ("TORQUE_CHANGE_FACTOR", "_THIRD_DIFFERENCE_FACTOR") if not learning else ():
                 patch.setattr(f"biodyn.estimation.normal_equation_terms.{name}", 0.0)
-            patch.setattr("biodyn.estimation.gauss_newton.TORQUE_SHOWN", 2.0 if learning else 0.0)
+            patch.setattr("biodyn.estimation.gauss_newton.TORQUE_CHANGE_FACTOR", 2.0 if learning else 0.0)
             return estimate_trial(walk.propagation, walk.reaction, 6.0, held, load_magnitudes()).dynamics.torques
 
     whole, with_strikes = torques(learning=False), torques(learning=True)

@@ -29,7 +29,7 @@ def knees() -> CoordinateKinds:
 def test_a_course_is_the_same_after_every_strike() -> None:
     course = impact_template(knees(), since())
     numbers = np.random.default_rng(1).normal(size=course.count)
-    values = course.values(numbers)
+    values = course.apply(numbers)
     at = np.round(np.array(STRIKES_S) * RATE_HZ).astype(int)
     assert (values[:40] == 0.0).all()  # beside strikes there is none
     own = [values[k - 5 : k + 12, side] for k, side in zip(at, (0, 1, 0, 1), strict=True)]
@@ -50,9 +50,9 @@ def test_what_has_no_side_meets_right_and_left_strikes_apart() -> None:
 def test_gathered_is_the_transposed_of_values() -> None:
     course, rng = impact_template(knees(), since()), np.random.default_rng(2)
     numbers, values = rng.normal(size=course.count), rng.normal(size=course.shape)
-    assert np.sum(course.values(numbers) * values) == pytest.approx(numbers @ course.apply_transpose(values), rel=1e-12)
+    assert np.sum(course.apply(numbers) * values) == pytest.approx(numbers @ course.apply_transpose(values), rel=1e-12)
     scale = np.abs(values)
-    units = [course.values(one) for one in np.eye(course.count)]
+    units = [course.apply(one) for one in np.eye(course.count)]
     np.testing.assert_allclose(course.squares(scale), [np.sum(scale * unit**2) for unit in units], rtol=1e-12)
 
 
@@ -72,7 +72,7 @@ def equations(tau: FloatArray, course: StrikeMap) -> tuple[NormalEquations, Torq
     count = len(tau)
     normal = NormalEquations(count, 2, 2)
     normal.add_diagonal(0, np.ones(1), np.full(tau.shape, NOISE_NM**-2), tau / NOISE_NM**2)
-    struck = course.values(np.ones(course.count)) > 0.0
+    struck = course.apply(np.ones(course.count)) > 0.0
     scale = 1.0 / np.hypot(CHANGE_NM, OWN_NM * struck)
     rows = np.einsum("s,ij->isj", [1.0, -2.0, 1.0], np.eye(2)) * scale[:, :, None, None]
     part = TorqueRows(np.arange(2), np.arange(2), rows, np.zeros(scale.shape), scale)
@@ -94,7 +94,7 @@ def test_the_step_is_that_of_all_unknowns_together(monkeypatch: pytest.MonkeyPat
     for k in range(len(D)):
         D[k, :, k : k + 3] = part.rows[k]
     D = D.reshape(-1, 2 * FRAMES)
-    W = np.stack([(part.scale * course.values(one)).ravel() for one in np.eye(course.count)], axis=1)
+    W = np.stack([(part.scale * course.apply(one)).ravel() for one in np.eye(course.count)], axis=1)
     both = np.hstack([D, -W])
     whole = both.T @ both
     whole[: 2 * FRAMES, : 2 * FRAMES] += np.eye(2 * FRAMES) / NOISE_NM**2

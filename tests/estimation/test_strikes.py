@@ -46,7 +46,7 @@ def shares_of(model: SubjectModel, rate_hz: float = RATE_HZ, late_s: float = 0.0
 
 def dense(shares: StrikeMap) -> np.ndarray:
     """Shares as an array (T, R, P)."""
-    return np.stack([shares.values(one) for one in np.eye(shares.count)], axis=-1)
+    return np.stack([shares.apply(one) for one in np.eye(shares.count)], axis=-1)
 
 
 def test_the_same_time_after_a_strike_is_alike_on_both_sides(model: SubjectModel) -> None:

@@ -14,7 +14,7 @@ from support.standing_people import SETS, standing_person
 from biodyn.checks.files import FileFacts, find_problems
 from biodyn.io import read
 from biodyn.model.from_library.markersets import recognise_marker_set
-from biodyn.model.from_library.recognition.jointed_person import person_with_places, place_table
+from biodyn.model.from_library.recognition.articulated_marker_model import person_with_places, place_table
 from biodyn.model.from_library.recognition.label_correction import correct_labels, places_by_label
 from biodyn.model.from_library.recognition.swap_detection import find_swaps, swap_gain
 from biodyn.model.from_library.recognition.swap_over_time import TimedSwap, swapped_recording

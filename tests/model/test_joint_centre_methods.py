@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from biodyn.errors import ModelError, TableError
-from biodyn.model.from_library.hip_centre import HIP_METHODS, HipInput, hip_centre, hip_centre_names, hip_regression
+from biodyn.model.from_library.hip_centre import (
+    HIP_METHODS,
+    HipInput,
+    hip_centre,
+    hip_centre_method_names,
+    hip_regression,
+)
 from biodyn.model.from_library.user_tables import load_user_tables
 from biodyn.settings import settings_from
 
@@ -60,7 +66,7 @@ def test_a_method_is_one_file_and_a_row(tmp_path: Path) -> None:
 
 def test_every_method_has_a_row_and_every_row_a_method() -> None:
     implied = {"x": "linear_regression", "newington": "newington"}
-    rows = [hip_regression(name) for name in hip_centre_names()]
+    rows = [hip_regression(name) for name in hip_centre_method_names()]
     named = {row.get("method") or next(implied[key] for key in implied if key in row) for row in rows}
     assert named == set(HIP_METHODS)
 

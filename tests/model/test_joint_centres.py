@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from biodyn.errors import ModelError
 from biodyn.io.formats.c3d.reader import read_c3d
 from biodyn.model.from_library.constructions import alignment_device_corner, chord_centre
-from biodyn.model.from_library.hip_centre import HipInput, hip_centre, hip_centre_names
+from biodyn.model.from_library.hip_centre import HipInput, hip_centre, hip_centre_method_names
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.skeleton_recipes import load_skeleton
@@ -36,7 +36,7 @@ def pelvis(**sizes: Any) -> HipInput:
 
 
 def test_every_regression_has_a_worked_example() -> None:
-    assert set(WORKED) == set(hip_centre_names())
+    assert set(WORKED) == set(hip_centre_method_names())
 
 
 @pytest.mark.parametrize("name", WORKED)

@@ -26,7 +26,7 @@ from biodyn.checks.estimators.moved_marker import (
     report_other_person,
 )
 from biodyn.checks.estimators.plate_evidence import moment_effect, pressure_centre
-from biodyn.checks.estimators.plate_position import floor_tilt, report_tilted_markers
+from biodyn.checks.estimators.plate_height import floor_tilt, report_tilted_markers
 from biodyn.checks.estimators.plate_signals import (
     find_unloaded_forces,
     report_force_unit,

@@ -71,7 +71,7 @@ LYING = Panel(
     "Lying bars",
     Axis("mm", limits=(0.0, 6.0), grid=True),
     Axis(limits=(-0.6, 1.6), ticks=((0.0, "LKNE"), (1.0, "a very long name of a marker"))),
-    (Bars(np.arange(2.0), np.zeros(2), np.array([3.0, 5.0]), 0.6, "assigned", lying=True),),
+    (Bars(np.arange(2.0), np.zeros(2), np.array([3.0, 5.0]), 0.6, "assigned", horizontal=True),),
 )
 PLAN = Panel(
     "From above",

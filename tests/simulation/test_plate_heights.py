@@ -12,7 +12,7 @@ from simulator import write_c3d
 from support.described_plates import QUICK, Platform, analysed
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.plate_position import FlatFoot, measure_flat_feet, relative_heights, report_plate_heights
+from biodyn.checks.estimators.plate_height import FlatFoot, measure_flat_feet, relative_heights, report_plate_heights
 from biodyn.checks.trial_facts import TrialFacts
 from biodyn.diagnostics import Diagnostic
 from biodyn.recording import Markers
@@ -69,7 +69,9 @@ def test_all_plates_so_high_that_feet_would_stand_inside_them(standing, walking,
 def test_all_plates_beside_the_zero_height_at_which_feet_stand(standing, walking, tmp_path, by_mm) -> None:
     (note,) = told(analysed(tmp_path, standing, walking, raised(slice(None), by_mm)))
     where = "over" if by_mm > 0.0 else "under"
-    assert note.message.startswith(f"Plates 1, 2 and 3 are {abs(by_mm):.0f} mm {where} the laboratory's zero height")
+    assert note.message.startswith(
+        f"Plates 1, 2 and 3 are {abs(by_mm):.0f} mm {where} the zero height of the laboratory"
+    )
 
 
 def test_sound_plates_pass(sound) -> None:

@@ -12,7 +12,7 @@ from scipy import stats
 from biodyn.errors import StudyError
 from biodyn.output.tables.csv import write_csv
 from biodyn.study.group.group_analysis import analyse_frames
-from biodyn.study.group.registry import FOLDER_NAME
+from biodyn.study.group.group_data import FOLDER_NAME
 from biodyn.study.options import AnalysisOptions
 from biodyn.study.session_change import compare_sessions
 from biodyn.variables import NormCovariates, load_norms, variable

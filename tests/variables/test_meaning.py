@@ -13,7 +13,7 @@ from biodyn.conventions import CYCLE_POINTS, SIDES
 from biodyn.library.tables import entry_names
 from biodyn.library.toml_files import load_table
 from biodyn.output.figures.curves import display_table
-from biodyn.study.group.registry import Observations, SubjectMean
+from biodyn.study.group.group_data import Observations, SubjectMean
 from biodyn.study.group.statistics.gait_scores import norm_reference, score_names, score_table
 from biodyn.study.group.statistics.symmetry import symmetry_table
 from biodyn.variables import is_known_variable, load_norms, variable, variables

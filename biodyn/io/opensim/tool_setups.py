@@ -78,15 +78,13 @@ def read_ik_setup(path: str | Path) -> IkSetup:
     tool = next((element for element in root.iter() if element.tag in _TOOLS), root)
     tasks = next((element for element in tool.iter() if element.tag == "IKTaskSet"), None)
     if tasks is None:
-        raise InputFileError(f"'{path.name}' contains no <IKTaskSet>, so it has no weights for inverse kinematics.")
+        raise InputFileError(f"'{path.name}' contains no <IKTaskSet>, so it specifies no marker weights.")
     if tasks.get("file"):
         other = resolve_stated_file(path, str(tasks.get("file")))
         document = read_document(other, _BARE)
         tasks = next((element for element in document.iter() if element.tag == "IKTaskSet"), None)
         if tasks is None:
-            raise InputFileError(
-                f"'{other.name}' contains no <IKTaskSet>, so it has no weights for inverse kinematics."
-            )
+            raise InputFileError(f"'{other.name}' contains no <IKTaskSet>, so it specifies no marker weights.")
     markers, coordinates = read_ik_tasks(tasks, path.name)
     if not markers and not coordinates:
         raise InputFileError(f"'{path.name}' lists no marker and no coordinate to track.")

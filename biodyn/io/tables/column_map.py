@@ -91,7 +91,7 @@ def mapped_column_roles(
 
 
 class _MapReader:
-    """Check the columns listed in a map: each must exist in the file and have one role."""
+    """Reader of the columns listed in a map, each of which must exist in the file and have one role."""
 
     def __init__(self, path: Path | None, names: Sequence[str]) -> None:
         self._path = path

@@ -54,7 +54,7 @@ def register_hip_method(name: str, numbers: tuple[str, ...] = ()) -> Callable[[C
     return register
 
 
-def hip_centre_names() -> tuple[str, ...]:
+def hip_centre_method_names() -> tuple[str, ...]:
     """Return the names of the library's rows, which are the valid values of `model.hip_centre`."""
     return tuple(load_table(_TABLE))
 

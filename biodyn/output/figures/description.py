@@ -42,7 +42,7 @@ class Area:
 class Bars:
     """Bars at `at` (n,) from `base` (n,) to `top` (n,), `width` in units of `at`; `error` (n,) whiskers around the top.
 
-    Bars are vertical, or horizontal if `lying`.
+    Bars are vertical, or horizontal if `horizontal` is true.
     """
 
     at: FloatArray
@@ -52,7 +52,7 @@ class Bars:
     color: str
     error: FloatArray | None = None
     outline: bool = False
-    lying: bool = False
+    horizontal: bool = False
 
     @property
     def visible_bars(self) -> list[int]:

@@ -252,7 +252,7 @@ def _layer_values(layers: Sequence[Layer], along: int) -> FloatArray:
             case Area():
                 parts += [layer.low, layer.high] if along else [layer.x]
             case Bars():
-                if bool(along) == layer.lying:
+                if bool(along) == layer.horizontal:
                     parts += [layer.at - 0.5 * layer.width, layer.at + 0.5 * layer.width]
                 else:
                     error = 0.0 if layer.error is None else np.nan_to_num(layer.error)
@@ -553,7 +553,7 @@ def _draw_layer(pen: Pen, layer: Layer, place: PlotBox) -> None:
 
 def _draw_bars(pen: Pen, bars: Bars, place: PlotBox) -> None:
     def pixel_points(at: list[float], height: list[float]) -> FloatArray:
-        x, y = (height, at) if bars.lying else (at, height)
+        x, y = (height, at) if bars.horizontal else (at, height)
         return np.stack([place.x_pixels(np.array(x)), place.y_pixels(np.array(y))], axis=1)
 
     half = bars.width / 2.0

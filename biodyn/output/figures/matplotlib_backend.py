@@ -208,10 +208,10 @@ def _add_bars(ax: Axes, bars: Bars) -> list:  # type: ignore[type-arg]
     for i in bars.visible_bars:
         at, base, top = bars.at[i], bars.base[i], bars.top[i]
         box = np.array([[at - half, base], [at + half, base], [at + half, top], [at - half, top]])
-        boxes.append(box[:, ::-1] if bars.lying else box)
+        boxes.append(box[:, ::-1] if bars.horizontal else box)
         if bars.error is not None and np.isfinite(bars.error[i]):
             ends = np.array([[at, top - bars.error[i]], [at, top + bars.error[i]], [np.nan, np.nan]])
-            whiskers.append(ends[:, ::-1] if bars.lying else ends)
+            whiskers.append(ends[:, ::-1] if bars.horizontal else ends)
     hue = color(bars.color)
     faces, edges = ("none", hue) if bars.outline else (hue, "none")
     drawn: list = [

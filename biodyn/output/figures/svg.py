@@ -63,7 +63,7 @@ def _extent_texts(panel: Panel, keys: Sequence[Key], min_width: float = 1.5) -> 
 
 def _bar_heights(panel: Panel, bars: Bars, digits: int) -> Iterator[str]:
     """Yield the height of each bar with the label of its tick."""
-    ticks = (panel.y if bars.lying else panel.x).ticks or ()
+    ticks = (panel.y if bars.horizontal else panel.x).ticks or ()
     positions: FloatArray = np.array([value for value, _ in ticks])
     for i in bars.visible_bars:
         near = int(np.abs(positions - bars.at[i]).argmin()) if len(positions) else -1

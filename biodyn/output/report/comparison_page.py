@@ -244,7 +244,7 @@ def _difference_bars(rows: Sequence[Difference], colors: dict[str, str]) -> Pane
     for cause, color in colors.items():
         length = np.array([row.rms * row.shares.get(cause, 0.0) for row in rows])
         base = np.where(length >= 0.0, positive, negative)
-        layers.append(Bars(at, base, base + length, 0.75, color, lying=True))
+        layers.append(Bars(at, base, base + length, 0.75, color, horizontal=True))
         positive, negative = positive + np.maximum(length, 0.0), negative + np.minimum(length, 0.0)
     ticks = tuple((float(y), f"{row.joint} {row.side.upper()}".strip()) for y, row in zip(at, rows, strict=True))
     return Panel(

@@ -246,7 +246,7 @@ def read_record(folder: Path) -> dict[str, Any]:
     try:
         return dict(translate_record(record))
     except (KeyError, TypeError) as error:
-        raise ResultError(f"'{path}' is damaged or was changed: it has no outcome of the checks.", _AGAIN) from error
+        raise ResultError(f"'{path}' is damaged or was changed: it contains no check results.", _AGAIN) from error
 
 
 def _require_no_study(folder: Path) -> None:

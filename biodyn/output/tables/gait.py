@@ -229,7 +229,7 @@ def residuals_table(analysis: TrialAnalysis) -> pd.DataFrame:
 @table(
     "estimate",
     place=122,
-    description="Corrections of all coordinates by the estimate, deg, and changes of their torques, Nm.",
+    description="Changes of the coordinates (deg) and their torques (Nm) by the combined estimate of motion and forces.",
     needs=_has_estimate,
     request=_REQUEST,
 )

@@ -199,7 +199,7 @@ def recognise_activity(points: GaitPoints, contacts: Sequence[Contact], rate_hz:
     stepping = steps >= 1 or (len(feet) < 2 and len(found_steps) >= 1)
     if stepping and travelled >= least_travel_m:
         return _classify_gait(found_steps, flights_s, values, travel_direction(velocity, points.forward))
-    return _classify_in_place(flights_s, contacts, values)
+    return _classify_stationary_activity(flights_s, contacts, values)
 
 
 def travel_velocity(pelvis_W: FloatArray, floor_velocity_W: FloatArray, rate_hz: float) -> FloatArray:
@@ -269,7 +269,7 @@ def _classify_gait(
     return Activity("walking", steps, direction, True, values)
 
 
-def _classify_in_place(
+def _classify_stationary_activity(
     flights_s: Sequence[tuple[float, float]], contacts: Sequence[Contact], values: Mapping[str, float]
 ) -> Activity:
     squat_m = 0.15  # the pelvis rises and falls by 2 to 5 cm in walking

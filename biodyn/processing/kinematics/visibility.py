@@ -80,8 +80,8 @@ def add_jump_frames(model: SubjectModel, q: FloatArray, bad: BoolArray, rate_hz:
 def bridge_prior(
     model: SubjectModel, q: FloatArray, unseen: BoolArray, bad: BoolArray, ramp_frames: int, rate_hz: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return a prior that bridges coordinates in frames in which they are unobserved (`unseen`) or poorly determined (`bad`),
-    both (T, C).
+    """Return a prior that interpolates coordinates over frames in which they are unobserved (`unseen`) or poorly determined
+    (`bad`), both (T, C).
 
     The prior is the fit itself in determined frames and a monotone cubic between them (widened, so that it joins smoothly). It
     is constant before the first and after the last determined frame. Returns prior weights (nv,) and q_prior (T, nq). A

@@ -228,7 +228,7 @@ def refilter_plates(signals: TrialSignals, cutoff_hz: float) -> TrialSignals:
     return replace_wrenches(replace(signals, settings=settings), signals.raw_plates)
 
 
-def plate_channel_shares(signals: TrialSignals, plate: ForcePlate) -> FloatArray:
+def plate_channel_contributions(signals: TrialSignals, plate: ForcePlate) -> FloatArray:
     """Return the contribution of each channel of a plate (World) to its wrench in `signals.plate_wrenches`:
     `channel_contributions`."""
     markers = signals.markers

@@ -6,5 +6,5 @@ allow are omitted with a note.
 
 - `group_analysis`: validates the options before any trial runs, adds subjects one by one, then computes every statistic.
 - `subject_cycles`: cycles of a subject as arrays, mean curves, representative and outlier cycles.
-- `registry`: input, output and list of the statistics; `statistics/`: one file per statistic.
+- `group_data`: input, output and list of the statistics; `statistics/`: one file per statistic.
 """

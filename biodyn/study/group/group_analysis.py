@@ -23,7 +23,7 @@ from biodyn.processing.gait.spatiotemporal import variable_names
 from biodyn.settings import settings_from
 from biodyn.statistics.gait_measures import OUTLIER_FENCE
 from biodyn.study.collecting.data_set_reader import iterate_subjects
-from biodyn.study.group.registry import (
+from biodyn.study.group.group_data import (
     FOLDER_NAME,
     PARAMETERS_NAME,
     STATISTICS,

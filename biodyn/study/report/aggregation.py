@@ -25,7 +25,7 @@ from biodyn.processing.signals.signal_preparation import stored_method
 from biodyn.statistics.gait_measures import OUTLIER_FENCE
 from biodyn.statistics.spm.inference import PERMUTATIONS, SEED
 from biodyn.study.collecting.cycles import NOT_RUN
-from biodyn.study.group.registry import MEAN_OF_SIDES
+from biodyn.study.group.group_data import MEAN_OF_SIDES
 from biodyn.study.group.subject_cycles import MeanCurves, RunningMean, SubjectCycles, mean_and_sd, means_over_sessions
 from biodyn.study.report.report_inputs import StudySource, Trial
 from biodyn.study.trial_record import FAILED, count_with_noun
@@ -43,7 +43,7 @@ Curve = tuple[FloatArray, FloatArray, IntArray]
 class CurveMeans:
     """Mean curves over subjects by condition, group and side, with equal weights of the sessions and sides of a subject.
 
-    variables: shown variables, in the order of the arrays.
+    variables: displayed variables, in the order of the arrays.
     """
 
     variables: Sequence[str]

@@ -34,7 +34,7 @@ from biodyn.output.report.comparison_page import multi_trial_scene
 from biodyn.output.report.scene import MOST_BYTES
 from biodyn.output.store.result_reader import StoredResult
 from biodyn.study.collecting.cycles import DECISIONS
-from biodyn.study.group.registry import MEAN_OF_SIDES
+from biodyn.study.group.group_data import MEAN_OF_SIDES
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES, score_variables
 from biodyn.study.group.statistics.session_means import SCORE
 from biodyn.study.report.aggregation import Cell, CurveMeans

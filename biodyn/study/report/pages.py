@@ -25,7 +25,7 @@ from biodyn.output.report.trial_page import subject_facts
 from biodyn.output.store.folder import PAPER_NAME, replace_file, replace_folder, subject_page_test
 from biodyn.study.collecting.data_set_reader import iterate_subjects
 from biodyn.study.collecting.data_set_reader import read_subject_names as subjects_with_cycles
-from biodyn.study.group.registry import FOLDER_NAME, SUBJECT_CURVES_NAME, mean_covariates
+from biodyn.study.group.group_data import FOLDER_NAME, SUBJECT_CURVES_NAME, mean_covariates
 from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
 from biodyn.study.group.statistics.session_means import SCORE
 from biodyn.study.group.subject_cycles import (

@@ -156,7 +156,7 @@ def _score_cells(row: object) -> tuple[str, str, str]:
 def _write_findings(paper: PdfWriter, page: StudyPage) -> None:
     """Write the findings of the checks with an example, and the findings of the whole study."""
     findings = page.findings.with_severity("error", "warning")
-    paper.write_title("Findings" if findings else "All checks of all trials with a result passed.")
+    paper.write_title("Findings" if findings else "All checks passed in all trials with results.")
     several = len(page.source.trials) > 1
     paper.write_list(
         [

@@ -20,7 +20,7 @@ from biodyn.output.figures.style import report_setting
 from biodyn.output.store.folder import KIND_ENTRY, RECORD_NAME, REPORT_NAME
 from biodyn.output.tables.csv import original_text, read_csv
 from biodyn.study.collecting.cycles import LABELS, NOT_RUN, SUMMARY_NAME
-from biodyn.study.group.registry import FOLDER_NAME, MEAN_OF_SIDES
+from biodyn.study.group.group_data import FOLDER_NAME, MEAN_OF_SIDES
 from biodyn.study.result import SESSION, STUDY_RECORD_NAME, read_study_json, unfinished_study_error
 from biodyn.study.trial_record import FAILED
 from biodyn.variables import is_known_variable, variable

@@ -66,7 +66,7 @@ _FRAMES = 60
 class MarkerBody:
     """The analysis steps of a library skeleton that is fitted to markers."""
 
-    is_fitted = True
+    supports_joint_centre_fit = True
     has_outliers = True
 
     def require_supported_settings(self, settings: Settings) -> None:

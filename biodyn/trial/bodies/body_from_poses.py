@@ -46,7 +46,7 @@ _FRAMES = 30  # number of frames that represent the change of a mean over all fr
 class PoseBody:
     """The analysis steps of a library skeleton that is fitted to measured segment poses."""
 
-    is_fitted = False
+    supports_joint_centre_fit = False
     has_outliers = False  # a joint that does not reproduce a pose
 
     def require_supported_settings(self, settings: Settings) -> None:

@@ -152,7 +152,10 @@ def _require_supported(request: TrialRequest, scales_coordinates: bool) -> None:
             "To estimate them together with the forces, set signals.method = 'estimate'.",
         )
     if scales_coordinates:
-        raise SettingsError("Coordinates belong to a model of given size and mass, which is neither scaled nor fitted.")
+        raise SettingsError(
+            "A motion given as joint coordinates is analysed with the OpenSim model as supplied; it is not scaled or refitted.",
+            "Omit the static trial, scale_setup, ik_setup and the subject's mass.",
+        )
     if request.static_frames is not None or request.files is not None:
         raise SettingsError(
             "static_frames and files do not apply to an OpenSim model, which uses all frames of its static trial and reads "

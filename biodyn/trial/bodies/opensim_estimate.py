@@ -140,7 +140,7 @@ def balance_motion(
         share = f"{100 * UNBORNE:.0f} % of body weight"
         raise InputFileError(
             f"Motion and forces cannot be balanced: the residual at the joint to ground exceeds {share} in all rows.",
-            "Check whether the forces are of another trial, clock or unit, or omit signals.method.",
+            "Check that forces and motion are from the same trial, synchronised and in the right units; or omit signals.method.",
         )
     problem = CoordinateProblem(
         body=coupled,

@@ -14,7 +14,7 @@ from support.made_studies import PERCENT, MadeStudy, made_study
 from biodyn.conventions import FloatArray
 from biodyn.errors import SettingsError
 from biodyn.study.group.group_analysis import analyse_frames
-from biodyn.study.group.registry import GroupResults
+from biodyn.study.group.group_data import GroupResults
 from biodyn.study.options import AnalysisOptions
 
 UNITS = {"knee_angle_moment": "Nm/kg", "knee_angle": "deg", "hip_flexion": "deg", "ground_force_y": "BW"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.made_studies import PERCENT, MadeCycle, made_subject
 
-from biodyn.study.group.registry import SubjectMean
+from biodyn.study.group.group_data import SubjectMean
 from biodyn.study.group.statistics.gait_scores import (
     ScoreReference,
     group_reference,

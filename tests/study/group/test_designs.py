@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from biodyn.study.group.registry import SubjectMean
+from biodyn.study.group.group_data import SubjectMean
 from biodyn.study.group.statistics.comparisons import comparison_designs
 from biodyn.study.options import AnalysisOptions
 

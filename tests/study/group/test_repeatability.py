@@ -11,7 +11,7 @@ import pytest
 from support.made_studies import PERCENT, MadeCycle, MadeStudy, made_subject
 
 from biodyn.study.group.group_analysis import analyse_frames
-from biodyn.study.group.registry import GroupResults
+from biodyn.study.group.group_data import GroupResults
 from biodyn.study.options import AnalysisOptions
 
 UNITS = {"knee_angle": "deg"}

@@ -221,7 +221,7 @@ def append_points_and_events(
         raise InputFileError(
             f"'{path.name}' has {header.processor} byte order; points can only be added to files with Intel byte "
             f"order.",
-            "Convert it with the capture software.",
+            "Convert it to Intel byte order with the capture software.",
         )
     layout = data_layout(header)
     content = path.read_bytes()

@@ -11,7 +11,7 @@ import numpy as np
 from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.tables import sided_rows
-from biodyn.model.from_library.recognition.jointed_person import place_table
+from biodyn.model.from_library.recognition.articulated_marker_model import place_table
 from biodyn.model.from_library.recognition.labelling_by_position import LabelledRecordings
 from biodyn.model.from_library.recognition.swap_detection import Swap, SwapSearch, find_swaps
 from biodyn.model.from_library.recognition.swap_over_time import (

@@ -17,7 +17,7 @@ from biodyn.model.from_library.label_reading.label_resolution import read_labels
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_table import load_marker_set
 from biodyn.model.from_library.markersets import missing_labels, nearest_marker_set, recognise_marker_set
-from biodyn.model.from_library.recognition.jointed_person import place_table
+from biodyn.model.from_library.recognition.articulated_marker_model import place_table
 from biodyn.model.from_library.recognition.point_labelling import Labelling, MarkerSlots, label_points
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.recording import Markers, is_person_visible

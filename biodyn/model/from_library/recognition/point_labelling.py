@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.model.from_library.recognition.jointed_person import (
+from biodyn.model.from_library.recognition.articulated_marker_model import (
     JointedPerson,
     PersonFit,
     fit_person,
@@ -232,7 +232,7 @@ def _refine_assignment(
     expected, points = np.array(slots.expected), fits.points
     point_of = np.full(len(slots.places), -1)
     for iteration in range(8):
-        squared, log_determinant = fit.distances_to_places(points)
+        squared, log_determinant = fit.squared_mahalanobis_distances(points)
         scale = fit.person.relative_height(fit.parameters)
         if iteration == 0 and fit.weight.max() <= _UNASSIGNED:
             variance = fit.person.mean_posture[1] * scale**2
@@ -355,7 +355,9 @@ def _unambiguous_labelling(assignments: Sequence[_Assignment], names: Sequence[s
                     ambiguous[names[best.point_of[k]]] = slots.labels[empty]
     squared = fit.leave_one_out_distances()
     spare = [i for i, name in enumerate(names) if name not in place_of]
-    spare_squared = fit.distances_to_places(fits.points[spare])[0] if spare else np.full((1, len(places)), np.inf)
+    spare_squared = (
+        fit.squared_mahalanobis_distances(fits.points[spare])[0] if spare else np.full((1, len(places)), np.inf)
+    )
     for i, place in enumerate(places):
         if squared[i] > _LIKELY or spare_squared[:, i].min() < squared[i] + _CLEAR:
             ambiguous.setdefault(name_at[place], "")

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from biodyn.conventions import FloatArray
-from biodyn.model.from_library.recognition.jointed_person import (
+from biodyn.model.from_library.recognition.articulated_marker_model import (
     PersonFit,
     fit_person,
     fit_person_robustly,
@@ -142,7 +142,7 @@ class _GreedySwapSearch:
     def _robust_order(self) -> Order:
         """Assign every point to the nearest place of a person fitted robustly."""
         fit = fit_person_robustly(self.fit.person, self.points[list(self.order)])
-        distances, _ = fit.distances_to_places(self.points)
+        distances, _ = fit.squared_mahalanobis_distances(self.points)
         _, columns = linear_sum_assignment(distances.T)
         return tuple(int(column) for column in columns)
 

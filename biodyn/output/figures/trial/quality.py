@@ -73,7 +73,7 @@ def _largest_error_panel(labels: list[str], error: FloatArray, limits: tuple[flo
         Axis("mm: bar RMS, dot max", limits=(0.0, 1.05 * max(*limits, float(peaks.max(initial=0.0)))), grid=True),
         Axis(limits=(-0.6, max(len(order), 1) - 0.4), ticks=tuple((float(r), labels[i]) for r, i in enumerate(order))),
         (
-            Bars(rows, np.zeros(len(order)), of_marker[order], 0.65, "bar", lying=True),
+            Bars(rows, np.zeros(len(order)), of_marker[order], 0.65, "bar", horizontal=True),
             Points(peaks, rows, "ink", 4.5),
             *(Rule(limit, "x", "limit", 1.2, DASHED) for limit in limits),
         ),

@@ -322,7 +322,7 @@ class _FitProblem:
     def _information_of_halves(
         self, model: SubjectModel, skin: SoftTissue, solved: _SolvedFrames, free: FloatArray, weight: FloatArray
     ) -> Sequence[InformationForm]:
-        """Return the marker information from the first half of the frames, and from the second half."""
+        """Return the information of the markers for the first and the second half of the frames."""
 
         def information_of_rows(rows: slice) -> InformationForm:
             return marker_information(

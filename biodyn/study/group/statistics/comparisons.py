@@ -19,7 +19,7 @@ from biodyn.statistics.mixed_models import MixedModel, fit_mixed_model
 from biodyn.statistics.spm import designs as spm
 from biodyn.statistics.spm.inference import Cluster, SpmResult, permutation_inference, random_field_inference
 from biodyn.statistics.spm.linear_model import StatisticField
-from biodyn.study.group.registry import (
+from biodyn.study.group.group_data import (
     GroupData,
     StatisticOutput,
     SubjectMean,

@@ -17,7 +17,7 @@ from biodyn.statistics.gait_measures import (
     gait_vector,
 )
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND
-from biodyn.study.group.registry import GroupData, StatisticOutput, SubjectMean, group_statistic, mean_covariates
+from biodyn.study.group.group_data import GroupData, StatisticOutput, SubjectMean, group_statistic, mean_covariates
 from biodyn.study.group.subject_cycles import mean_and_sd
 from biodyn.study.options import load_study_table
 from biodyn.variables import Norms, score_reference, side_sign_factors, variable

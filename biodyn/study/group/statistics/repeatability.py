@@ -13,7 +13,7 @@ from biodyn.errors import StatisticsError
 from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.statistics.gait_measures import multiple_correlation
 from biodyn.statistics.repeatability import assess_repeatability
-from biodyn.study.group.registry import STATISTICS, GroupData, Statistic, StatisticOutput, SubjectMean
+from biodyn.study.group.group_data import STATISTICS, GroupData, Statistic, StatisticOutput, SubjectMean
 from biodyn.study.group.subject_cycles import MeanCurves, SubjectCycles, mean_and_sd
 from biodyn.study.options import AnalysisOptions
 

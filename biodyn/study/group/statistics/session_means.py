@@ -17,7 +17,7 @@ from biodyn.conventions import SIDES, FloatArray
 from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.library.toml_files import load_table
 from biodyn.statistics.gait_measures import gait_profile_score
-from biodyn.study.group.registry import STATISTICS, GroupData, StatisticOutput, mean_covariates
+from biodyn.study.group.group_data import STATISTICS, GroupData, StatisticOutput, mean_covariates
 from biodyn.study.group.statistics.gait_scores import (
     BOTH_SIDES,
     ScoreReference,

@@ -10,7 +10,7 @@ import pandas as pd
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.library.study_parameters import ParameterDefinition
 from biodyn.statistics.gait_measures import curve_difference, symmetry_angle, symmetry_index
-from biodyn.study.group.registry import GroupData, StatisticOutput, SubjectMean, group_statistic
+from biodyn.study.group.group_data import GroupData, StatisticOutput, SubjectMean, group_statistic
 from biodyn.variables import side_sign_factors
 
 SYMMETRY_COLUMNS = [

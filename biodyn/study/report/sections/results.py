@@ -13,7 +13,7 @@ from biodyn.conventions import SIDES
 from biodyn.output.figures.curves import unit_label
 from biodyn.output.figures.svg import render_svg
 from biodyn.output.report.page import Data
-from biodyn.study.group.registry import MEAN_OF_SIDES
+from biodyn.study.group.group_data import MEAN_OF_SIDES
 from biodyn.study.group.statistics.gait_scores import score_variables
 from biodyn.study.report.aggregation import Cell, load_report_table, means_over_subjects, study_methods_text
 from biodyn.study.report.figures import (

@@ -268,7 +268,7 @@ _TEXTS: Final[dict[_Kind, str]] = {
     "surface, which is less than the radius of a marker.",
     "ankle": "{plates} too high in the file: with a flat foot on plate {worst}, the lateral malleolus would be "
     "{over} the surface (typical barefoot: {usual:.0f} mm).",
-    "zero": "{plates} {away} the laboratory's zero height in the file, but flat feet on it are at the zero height: "
+    "zero": "{plates} {away} the zero height of the laboratory in the file, but flat feet on it are at the zero height: "
     "the lateral malleolus is {over} the surface and {zero:.0f} mm above the zero height (typical barefoot: "
     "{usual:.0f} mm).",
 }

@@ -1,4 +1,4 @@
-"""Registry of the group statistics in `statistics/`, with their inputs (means of every subject) and result files."""
+"""Data of a study for the group statistics in `statistics/` (means of every subject), their results, and their registry."""
 
 from __future__ import annotations
 

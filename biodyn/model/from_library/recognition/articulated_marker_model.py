@@ -1,4 +1,4 @@
-"""A jointed person as a probability distribution of marker positions, and its fit to the points of one frame."""
+"""Articulated model of a person as a probability distribution of marker positions, and its fit to the points of one frame."""
 
 from __future__ import annotations
 
@@ -336,7 +336,7 @@ class PersonFit:
         deviation = np.linalg.solve(diagonal, self.weighted_residual[..., None])[..., 0]
         return np.asarray(np.einsum("ia,ia->i", self.weighted_residual, deviation), dtype=np.float64)
 
-    def distances_to_places(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def squared_mahalanobis_distances(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the squared Mahalanobis distance (M, N) of points (M, 3) from each place, including the uncertainty of the
         parameters.
 
