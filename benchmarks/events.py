@@ -37,7 +37,7 @@ from biodyn.processing.gait.kinematic_events import (
     foot_excursion_events,
     foot_kinematics,
     kinematic_events,
-    probability_near,
+    probability_within_tolerance,
     refine_events_from_kinematics,
 )
 from biodyn.recording import GaitEvent
@@ -193,7 +193,7 @@ def _left_out(events: Sequence[Seen]) -> Iterator[tuple[float, float]]:
         if not np.isfinite(time_s):
             yield event.expected_s, np.nan
         else:
-            yield time_s, probability_near(float(np.hypot(sd_s, own.spread_s)))
+            yield time_s, probability_within_tolerance(float(np.hypot(sd_s, own.spread_s)))
 
 
 Told = Callable[[Seen], tuple[float, float]]

@@ -85,7 +85,7 @@ def _differences(analysis: TrialAnalysis) -> Iterator[tuple[str, str, float]]:
         truth = butterworth_lowpass(plate.wrench[:, 3:], plate.rate_hz, FULL_BANDWIDTH_HZ, 4)
         shown = {
             "plates' rate": (analysis.plate_rate_forces.wrench[side][:, 3:], analysis.plate_rate_forces.rate_hz, 0.0),  # type: ignore[union-attr]
-            "frames": (analysis.reaction.at_full_bandwidth.wrench[side][:, 3:], rate_hz, 0.0),
+            "frames": (analysis.reaction.full_bandwidth_reaction.wrench[side][:, 3:], rate_hz, 0.0),
             "dynamics": (analysis.reaction.wrench[side][:, 3:], rate_hz, 0.0),
         }
         for values in analysis.cycles:

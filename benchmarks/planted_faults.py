@@ -24,7 +24,7 @@ from common import Record, Stopwatch, parser_of, tell
 import biodyn
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import BiodynError
-from biodyn.geometry.rotations import axis_angle
+from biodyn.geometry.rotations import matrices_from_axis_angle
 
 NOTICEABLE, GROSS = 0.10, 0.25  # Nm/kg RMS
 _JOINTS = ("hip_flexion", "hip_adduction", "knee_flexion", "ankle_dorsiflexion")
@@ -176,7 +176,9 @@ def _turn(files: Files, degrees: float) -> None:
     corners, plate = _corners(files), files.plate()
     axis = np.eye(3)[files.vertical]
     middle = corners[:, :, plate].mean(axis=1, keepdims=True)
-    corners[:, :, plate] = middle + axis_angle(axis, np.radians(degrees)) @ (corners[:, :, plate] - middle)
+    corners[:, :, plate] = middle + matrices_from_axis_angle(axis, np.radians(degrees)) @ (
+        corners[:, :, plate] - middle
+    )
     _set_corners(files, corners)
 
 
@@ -304,7 +306,7 @@ def _scale(files: Files, factor: float) -> None:
 
 
 def _tilt(files: Files, degrees: float) -> None:
-    R = axis_angle(np.eye(3)[files.level[int(files.rng.integers(2))]], np.radians(degrees))
+    R = matrices_from_axis_angle(np.eye(3)[files.level[int(files.rng.integers(2))]], np.radians(degrees))
     for trial in (files.walk, files.static):
         points = trial["data"]["points"]
         points[:3] = np.einsum("ij,jmt->imt", R, points[:3])

@@ -254,7 +254,7 @@ class TrialAnalysis:
         return forces_at_plate_rate(
             self.contacts,
             signals.raw_plates,
-            self.reaction.at_full_bandwidth,
+            self.reaction.full_bandwidth_reaction,
             self.recording.markers.rate_hz,
             threshold_n=self.settings.contacts.threshold_n,
             order=signals.settings.filter_order,

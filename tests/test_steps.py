@@ -17,7 +17,7 @@ from biodyn.trial.request import trial_request
 from biodyn.trial.run import analyse_trial, run_trial
 from biodyn.trial.session_estimates import unused_file_note
 from biodyn.trial.stages import Grounded, Labelled, Prepared, Tracked, next_stage
-from biodyn.trial.steps import STEPS, _body_masses, determine_contacts, with_step
+from biodyn.trial.steps import STEPS, _masses_from_stances, determine_contacts, with_step
 
 WALK = Path(__file__).parents[1] / "sample_data" / "subject01" / "walk01.c3d"
 
@@ -64,7 +64,7 @@ def test_a_step_can_be_another_one(whole: tuple[TrialAnalysis, list[str]]) -> No
 
 def test_a_walk_without_a_body_mass_is_named_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "damaged.c3d").write_bytes(WALK.read_bytes()[:60_000])
-    why = _body_masses(trial_request(tmp_path / "damaged.c3d"))
+    why = _masses_from_stances(trial_request(tmp_path / "damaged.c3d"))
     assert isinstance(why, str)
     assert "damaged.c3d" in why
     assert why.rstrip(".") in unused_file_note("damaged.c3d", "to estimate the body mass", why, "").message

@@ -27,7 +27,7 @@ from biodyn.app.analysis_job import Job
 from biodyn.app.opened_folder import OpenedFolder, State
 from biodyn.errors import BiodynError, SettingsError
 from biodyn.output.report.page import page_environment
-from biodyn.output.report.pdf_report import chosen_letterhead
+from biodyn.output.report.pdf_report import requested_letterhead
 from biodyn.output.store.result_reader import read_view
 from biodyn.output.store.result_writer import write_pdf_report
 from biodyn.study.discovery.definition import path_text
@@ -203,7 +203,7 @@ class App:
         target = self.folder.root / "reports" / "exports" / f"{trial.subject}_{trial.trial}_{to}"
         folder = path_text(target.relative_to(self.folder.root))
         if to == "pdf":
-            paper = chosen_letterhead(True, None)
+            paper = requested_letterhead(True, None)
             assert paper is not None
             target.mkdir(parents=True, exist_ok=True)
             write_pdf_report(read_view(self.folder.results_folder / trial.folder), target, paper)
@@ -260,7 +260,7 @@ def _static_file_response(_: Request, name: str, kind: str) -> Response:
     return Response(files("biodyn.app").joinpath("templates", name).read_text(encoding="utf-8"), media_type=kind)
 
 
-def _get_endpoint(handler: Callable[[Request], Response]) -> Callable[[Request], Any]:
+def _make_get_endpoint(handler: Callable[[Request], Response]) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
         try:
             return await run_in_threadpool(handler, request)
@@ -270,7 +270,7 @@ def _get_endpoint(handler: Callable[[Request], Response]) -> Callable[[Request],
     return endpoint
 
 
-def _post_endpoint(handler: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Callable[[Request], Any]:
+def _make_post_endpoint(handler: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
         body = b""
         async for part in request.stream():
@@ -299,17 +299,19 @@ def make_application(folder: OpenedFolder, token: str, port: int) -> tuple[ASGIA
     commands = ("correct", "undo", "run", "cancel", "watch", "export")
     handlers = (app.apply_correction, app.undo, app.start_analysis, app.cancel, app.switch_watching, app.export_result)
     routes = [
-        Route("/", _get_endpoint(app.overview)),
-        Route("/recording", _get_endpoint(app.recording)),
-        Route("/view", _get_endpoint(app.recording_scene)),
-        Route("/report", _get_endpoint(app.trial_report)),
-        Route("/result/{file:path}", _get_endpoint(app.result_file)),
-        Route("/signals", _get_endpoint(app.signals)),
-        Route("/state", _get_endpoint(app.analysis_progress)),
-        Route("/app.css", _get_endpoint(lambda request: _static_file_response(request, "app.css", "text/css"))),
-        Route("/app.js", _get_endpoint(lambda request: _static_file_response(request, "app.js", "text/javascript"))),
+        Route("/", _make_get_endpoint(app.overview)),
+        Route("/recording", _make_get_endpoint(app.recording)),
+        Route("/view", _make_get_endpoint(app.recording_scene)),
+        Route("/report", _make_get_endpoint(app.trial_report)),
+        Route("/result/{file:path}", _make_get_endpoint(app.result_file)),
+        Route("/signals", _make_get_endpoint(app.signals)),
+        Route("/state", _make_get_endpoint(app.analysis_progress)),
+        Route("/app.css", _make_get_endpoint(lambda request: _static_file_response(request, "app.css", "text/css"))),
+        Route(
+            "/app.js", _make_get_endpoint(lambda request: _static_file_response(request, "app.js", "text/javascript"))
+        ),
         *(
-            Route(f"/{command}", _post_endpoint(handler), methods=["POST"])
+            Route(f"/{command}", _make_post_endpoint(handler), methods=["POST"])
             for command, handler in zip(commands, handlers, strict=True)
         ),
     ]

@@ -11,7 +11,12 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators.plate_evidence import PlateEvidence
-from biodyn.checks.estimators.residual import causes_of_residual, report_large_residual, residual_status, unseen_share
+from biodyn.checks.estimators.residual import (
+    findings_explaining_residual,
+    report_large_residual,
+    residual_status,
+    unobserved_mass_fraction,
+)
 from biodyn.checks.registry import CheckResult, check, finding_title
 from biodyn.checks.trial_facts import TrialFacts
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
@@ -160,7 +165,7 @@ def _assess_residual(trial: TrialFacts, kind: Literal["force", "moment"], unit: 
     )
     if unseen >= 0.5:
         text += (
-            f" The limit allows {unseen:.0f} {unit} for the {100 * unseen_share(model):.0f} % of body mass without "
+            f" The limit allows {unseen:.0f} {unit} for the {100 * unobserved_mass_fraction(model):.0f} % of body mass without "
             f"markers ({', '.join(map(segment_title, model.locked_segments))})."
         )
     hint = _residual_hint(trial.analysis.diagnostics)
@@ -168,7 +173,7 @@ def _assess_residual(trial: TrialFacts, kind: Literal["force", "moment"], unit: 
 
 
 def _residual_hint(findings: tuple[Diagnostic, ...]) -> str:
-    causes = dict.fromkeys(finding_title(note.code) for note in causes_of_residual(findings))
+    causes = dict.fromkeys(finding_title(note.code) for note in findings_explaining_residual(findings))
     if causes:
         return f"Check first: {', '.join(causes)}."
     return (

@@ -18,7 +18,7 @@ from biodyn.checks.estimators.plate_signals import (
     force_ratio,
     lever_arm_ratio,
     remaining_offsets,
-    removed_level_n,
+    removed_offset_n,
     report_force_unit,
     report_moment_unit,
     silent_channel_findings,
@@ -95,7 +95,7 @@ def check_remaining_offset(trial: TrialFacts, limit: float) -> CheckResult:
     if trial.evidence is None:
         return CheckResult()
     plates, soles = trial.analysis.plates, trial.analysis.points.sole
-    levels = [removed_level_n(plate) for plate in plates]
+    levels = [removed_offset_n(plate) for plate in plates]
     remaining = [unloaded_level(plate, soles, trial.rate_hz) for plate in plates]
     levels += [level.force_n for level in remaining if level is not None]
     return CheckResult(value=max(levels, key=abs, default=np.nan), findings=remaining_offsets(trial.plate_offsets))
@@ -320,7 +320,7 @@ def _measured_stance_share(analysis: TrialAnalysis, side: Side) -> CheckResult:
         return CheckResult("pass", f"{100 * share:.0f} % of the {name} foot's time on the ground was measured.", share)
     return CheckResult(
         "warn",
-        f"No stance of the {name} leg was measured ({_unused_reasons(analysis, side)}), so that its stance has no "
+        f"No stance of the {name} leg was measured ({_reasons_for_unused_contacts(analysis, side)}), so that its stance has no "
         "joint moments.",
         share,
         hint=_SILENT_HINT
@@ -335,7 +335,7 @@ def _silent_plate_contacts(analysis: TrialAnalysis, side: Side) -> list[str]:
     return list(dict.fromkeys(reason for reason in analysis.reaction.reason[side] if SILENT in reason))
 
 
-def _unused_reasons(analysis: TrialAnalysis, side: Side) -> str:
+def _reasons_for_unused_contacts(analysis: TrialAnalysis, side: Side) -> str:
     """Return reasons why no contact of this foot could be used."""
     refused = [c for c in analysis.contacts if c.decision != "assigned" and c.side in (side, None)]
     known = [f"plate {c.plate}: {c.reason}" for c in refused] + _silent_plate_contacts(analysis, side)
@@ -361,7 +361,7 @@ def check_joint_moments(trial: TrialFacts, limit: float) -> CheckResult:
     if not trial.analysis.has_forces:
         return CheckResult("not_assessed", NO_FORCES)
     dynamics = trial.analysis.dynamics
-    known = stance_moments_known(trial.analysis)
+    known = frames_with_stance_moments(trial.analysis)
     share, residual = float(np.mean(known)), float(np.mean(dynamics.residual_valid))
     if known.any():
         text = (
@@ -381,7 +381,7 @@ def check_joint_moments(trial: TrialFacts, limit: float) -> CheckResult:
     )
 
 
-def stance_moments_known(analysis: TrialAnalysis) -> BoolArray:
+def frames_with_stance_moments(analysis: TrialAnalysis) -> BoolArray:
     """Return the frames (T,) in which a foot is on the ground and every joint of its leg has a moment."""
     model, reaction, dynamics = analysis.model, analysis.reaction, analysis.dynamics
     sides: list[Side] = [side for side in reaction.wrench if side in model.sole_body]

@@ -10,7 +10,7 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.estimators import residual as base_residual
-from biodyn.checks.estimators.causes import Cause, Disagreement, delay_change, find_causes
+from biodyn.checks.estimators.causes import Cause, Disagreement, find_causes, wrench_change_by_delay
 from biodyn.checks.estimators.plate_evidence import (
     PlateEvidence,
     centre_of_mass,
@@ -21,12 +21,12 @@ from biodyn.checks.estimators.plate_evidence import (
 from biodyn.checks.estimators.plate_faults import find_swapped_plates
 from biodyn.checks.estimators.plate_height import FootMarkers, floor_tilt, report_tilted_markers
 from biodyn.checks.estimators.plate_signals import BASELINE_N, find_silent_channels, find_unloaded_forces
-from biodyn.checks.estimators.residual import ResidualLimits, unseen_wrench
+from biodyn.checks.estimators.residual import ResidualLimits, unobserved_segments_wrench_sd
 from biodyn.checks.estimators.signals import find_long_gaps
 from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S, TimeOffset, estimate_offset, report_time_offset
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.geometry.rotations import axis_angle
+from biodyn.geometry.rotations import matrices_from_axis_angle
 from biodyn.library.toml_files import load_table
 from biodyn.processing.contacts.plate_loads import LoadWithoutFoot, loads_without_foot
 from biodyn.processing.gait.events import plate_events
@@ -230,7 +230,7 @@ class TrialFacts:
             return ()
         points = analysis.points.filter_for_steps(self.rate_hz, analysis.cutoff_hz)
         tilt_rad = floor_tilt(points, evidence.plates, self.rate_hz)
-        R = axis_angle(np.array([0.0, 0.0, 1.0]), tilt_rad)
+        R = matrices_from_axis_angle(np.array([0.0, 0.0, 1.0]), tilt_rad)
         rotated = {n: plate.rotated(R).wrench for n, plate in enumerate(evidence.plates)}
         return report_tilted_markers(tilt_rad, largest_effect(analysis.fit, evidence, rotated))
 
@@ -239,7 +239,7 @@ class TrialFacts:
         if self.evidence is None:
             return np.nan
         plates = {n: plate.wrench for n, plate in enumerate(self.evidence.plates)}
-        shifted = {n: wrench + delay_change(wrench, -late_s * self.rate_hz) for n, wrench in plates.items()}
+        shifted = {n: wrench + wrench_change_by_delay(wrench, -late_s * self.rate_hz) for n, wrench in plates.items()}
         return largest_effect(self.analysis.fit, self.evidence, shifted)
 
     def effect_of_gains(self) -> float:
@@ -332,7 +332,7 @@ def residual_limits(analysis: TrialAnalysis) -> ResidualLimits:
         analysis.reaction,
         centre_of_mass(analysis.fit),
         analysis.plates,
-        unseen_wrench(
+        unobserved_segments_wrench_sd(
             analysis.fit,
             analysis.dynamics,
             load_magnitudes(analysis.settings.uncertainty.magnitudes),

@@ -154,7 +154,7 @@ def run(
     timings: Annotated[bool, typer.Option("--timings", help="Print the time of each step.")] = False,
 ) -> None:
     """Analyse one walk or several: joint torques, moments, angles, powers, tables, figures and a report."""
-    from biodyn.output.report.pdf_report import chosen_letterhead
+    from biodyn.output.report.pdf_report import requested_letterhead
     from biodyn.output.store.folder import default_result_folder
 
     options = RunOptions(
@@ -187,7 +187,7 @@ def run(
     )
     console = open_console(on_error=as_json)
     with exit_on_expected_error():
-        chosen_letterhead(pdf, head)  # raises before any work is done
+        requested_letterhead(pdf, head)  # raises before any work is done
         if len(walks) > 1:
             raise typer.Exit(_analyse_each_walk(walks, out, options, console))
         failed = analyse(walks[0], out if out is not None else default_result_folder(walks[0]), options, console)

@@ -89,11 +89,11 @@ def analyse_study(
     """Analyse a folder of recordings: one data set, group results, a report. Resumes after an interruption."""
     console = open_console()
     with exit_on_expected_error(), _explain_early_interruption(console):
-        from biodyn.output.report.pdf_report import chosen_letterhead
+        from biodyn.output.report.pdf_report import requested_letterhead
         from biodyn.study import Study
         from biodyn.study.discovery import plan_lines, write_definition
 
-        paper = chosen_letterhead(pdf, head)
+        paper = requested_letterhead(pdf, head)
         overrides = list(entries or ())
         if model is not None:
             overrides.append(model_setting_entry(model))
@@ -151,7 +151,7 @@ def analyse_session(
     """Analyse the walks of one person and day: one subject model, all cycles, means and repeatability, one report."""
     console = open_console()
     with exit_on_expected_error(), _explain_early_interruption(console):
-        from biodyn.output.report.pdf_report import chosen_letterhead
+        from biodyn.output.report.pdf_report import requested_letterhead
         from biodyn.study import open_session
 
         overrides = [*(entries or ()), *([] if model is None else [model_setting_entry(model)])]
@@ -159,7 +159,7 @@ def analyse_session(
             walks, preset, overrides, static, mass, plates, height_m=height, age_years=age, sex=sex, side=side
         )
         folder = out if out is not None else opened.default_folder
-        paper = chosen_letterhead(pdf, head)
+        paper = requested_letterhead(pdf, head)
     with exit_on_expected_error():
         options = {"workers": workers, "retry_failed": retry_failed, "force": force, "paper": paper}
         progress = _run_study(console, opened, folder, verbose, options)

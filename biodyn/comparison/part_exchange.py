@@ -269,11 +269,11 @@ class Exchange:
         turns = np.broadcast_to(np.eye(3), (len(self._segment_indices), 3, 3)).copy()
         for s in self._segment_indices:
             for child in (c for c in self._segment_indices if self.a.parents[c] == s):
-                line_a = _segment_line(self.a.motion, s, child)
-                line_b = self.mean_rotation[s] @ _segment_line(self.b.motion, s, child)
-                if angle_between(_segment_line(self.b.motion, s, child), np.array([0.0, -1.0, 0.0])) < along_rad and (
-                    angle_between(line_a, np.array([0.0, -1.0, 0.0])) < along_rad
-                ):
+                line_a = _segment_direction(self.a.motion, s, child)
+                line_b = self.mean_rotation[s] @ _segment_direction(self.b.motion, s, child)
+                if angle_between(
+                    _segment_direction(self.b.motion, s, child), np.array([0.0, -1.0, 0.0])
+                ) < along_rad and (angle_between(line_a, np.array([0.0, -1.0, 0.0])) < along_rad):
                     turns[s] = smallest_rotation(line_a, line_b)
         return turns
 
@@ -284,7 +284,7 @@ class Exchange:
     # -- motion -------------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _b_by_geometry_of_a(self) -> SegmentMotion:
+    def _motion_of_b_with_geometry_of_a(self) -> SegmentMotion:
         """Return the motion of b with the joint centres and axes of a."""
         unturned = replace(self.b.motion, R=self.b.motion.R @ np.swapaxes(self.mean_rotation, 1, 2))
         return unturned.offset_origins(-self.centre_offset)
@@ -294,13 +294,13 @@ class Exchange:
         """Return the relative filter of the motions and whether a is sharper; None without a filter."""
         if self.cutoffs_hz is not None:
             return filter_from_cutoffs(*self.cutoffs_hz)
-        a, b = (_origin_accelerations(motion) for motion in (self.a.motion, self._b_by_geometry_of_a))
+        a, b = (_origin_accelerations(motion) for motion in (self.a.motion, self._motion_of_b_with_geometry_of_a))
         return estimate_filter_either_way(a, b, self.a.known & self.b.known, self.rate_hz)
 
     @cached_property
     def _motions(self) -> dict[frozenset[str], SegmentMotion]:
         """Return the motions with the joint centres and axes of a, by the exchanged causes among smoothing and fit."""
-        a, b, between = self.a.motion, self._b_by_geometry_of_a, self.motion_filter
+        a, b, between = self.a.motion, self._motion_of_b_with_geometry_of_a, self.motion_filter
         motions = {frozenset[str](): a, frozenset((SMOOTHING, FIT)): b}
         if between is None:
             return motions | {frozenset((SMOOTHING,)): a, frozenset((FIT,)): b}
@@ -418,7 +418,7 @@ class Exchange:
         if cause == SMOOTHING:
             return self.motion_filter is not None
         if cause == FIT:
-            return not _are_motions_equal(self._motions[frozenset((SMOOTHING,))], self._b_by_geometry_of_a)
+            return not _are_motions_equal(self._motions[frozenset((SMOOTHING,))], self._motion_of_b_with_geometry_of_a)
         if cause in _OF_FORCES:
             return bool(np.abs(self.wrench_with(frozenset((cause,))) - self.a.wrench).max() > _SAME)
         changed = self.inertias_with(frozenset((cause,)))
@@ -458,7 +458,7 @@ def _mean_rotation(R: FloatArray) -> FloatArray:
     return np.asarray(Rotation.from_matrix(R[known]).mean().as_matrix())
 
 
-def _segment_line(motion: SegmentMotion, segment: int, child: int) -> FloatArray:
+def _segment_direction(motion: SegmentMotion, segment: int, child: int) -> FloatArray:
     """Return the mean direction (3,) from the origin of a segment to the origin of its child, in its axes."""
     apart = motion.p[:, child] - motion.p[:, segment]
     mean = np.nanmean(np.einsum("tji,tj->ti", motion.R[:, segment], apart), axis=0)

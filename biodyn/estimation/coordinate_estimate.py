@@ -25,7 +25,7 @@ from biodyn.estimation.normal_equation_terms import (
 )
 from biodyn.estimation.solver import CholeskyFactor, NormalEquations
 from biodyn.rigid_body import Multibody
-from biodyn.rigid_body.coupling.coupled_multibody import BLOCK, STEP, CoupledMultibody, FollowedMarkers
+from biodyn.rigid_body.coupling.coupled_multibody import BLOCK, STEP, CoupledMultibody, TrackedMarkers
 
 #: Errors in a hundredth of a second of a given coordinate (rad and m), and of a fitted marker of weight 1 (m).
 COORDINATE_SD_RAD, COORDINATE_SD_M, COORDINATE_MARKER_SD_M = 0.02, 0.01, 0.005
@@ -45,7 +45,7 @@ class FittedMarkers:
         target_weights: (n,) weights of coordinate tasks relative to the sum of marker weights. given: (T, n) fitted coordinates.
     """
 
-    followed: FollowedMarkers
+    followed: TrackedMarkers
     places: FloatArray
     target_weights: FloatArray
     given: FloatArray

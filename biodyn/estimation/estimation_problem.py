@@ -91,12 +91,12 @@ def apply_update(mb: Multibody, start: StretchMotion, knots: UniformSpline, c: F
         adjoint = inverse_adjoint(d)
         bracket = bracket_matrix(d)
         start_v = _multiply_by_frame(adjoint, start.v[:, _ROOT])
-        xi = _right_jacobian(bracket, d1)
+        xi = _apply_right_jacobian(bracket, d1)
         v[:, _ROOT] = start_v + xi
         vdot[:, _ROOT] = (
             _multiply_by_frame(adjoint, start.vdot[:, _ROOT])
             + _multiply_by_frame(bracket_matrix(start_v), xi)
-            + _right_jacobian(bracket, d2)
+            + _apply_right_jacobian(bracket, d2)
             + _multiply_by_frame(bracket_matrix(d1), _multiply_by_frame(bracket, d1)) / 6.0
         )
     return StretchMotion(integrate(mb, start.q, whole), v, vdot)
@@ -145,7 +145,7 @@ def _has_free_root(mb: Multibody) -> bool:
     return mb.bodies[0].joint.kind == "free"
 
 
-def _right_jacobian(bracket: FloatArray, x: FloatArray) -> FloatArray:
+def _apply_right_jacobian(bracket: FloatArray, x: FloatArray) -> FloatArray:
     """Return J(d) x = x - [d, x] / 2 + [d, [d, x]] / 6 - [d, [d, [d, x]]] / 24."""
     once = _multiply_by_frame(bracket, x)
     twice = _multiply_by_frame(bracket, once)

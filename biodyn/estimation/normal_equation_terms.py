@@ -57,7 +57,7 @@ def marker_information(problem: EstimationProblem, q: FloatArray) -> tuple[Float
     scale = np.ascontiguousarray(np.sqrt(problem.weights) / problem.sizes.marker_sd_m)
     seen_at = np.ascontiguousarray(problem.seen_at)
     square, pull, work = np.zeros((len(q), mb.nv, mb.nv)), np.zeros((len(q), mb.nv)), np.zeros((paths.shape[1], 3))
-    kernels.marker_equations(joints, R, p, on_links, p_LM, paths, lengths, scale, seen_at, square, pull, work)
+    kernels.fill_marker_equations(joints, R, p, on_links, p_LM, paths, lengths, scale, seen_at, square, pull, work)
     return square, pull
 
 
@@ -254,7 +254,7 @@ def coefficient_rows(
     among = np.arange(parts[0].shape[2]) if columns is None else columns
     rows = np.empty((*scale.shape, used.shape[1] + len(differences) - 1, len(among)))
     of_scale, work = np.ascontiguousarray(scale, dtype=np.float64), np.empty((3, len(among)))
-    kernels.spline_coefficient_rows(
+    kernels.fill_spline_coefficient_rows(
         *parts, (offset, knots.step), places, among, used, differences, of_scale, rows, work
     )
     return rows

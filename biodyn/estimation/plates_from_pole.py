@@ -85,7 +85,7 @@ class Pole:
     @property
     def is_line(self) -> bool:
         """Whether all markers are collinear, so that rotations about the line are not observable."""
-        return _is_line(self.markers)
+        return _are_collinear(self.markers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +180,7 @@ def _rigid_groups(recordings: Sequence[PoleRecording]) -> list[tuple[str, ...]]:
     return sorted(groups, key=lambda group: -groups[group])
 
 
-def _is_line(points: FloatArray, off_line_m: float = 0.01) -> bool:
+def _are_collinear(points: FloatArray, off_line_m: float = 0.01) -> bool:
     centred = points - points.mean(axis=0)
     return bool(len(points) < 3 or np.linalg.svd(centred, compute_uv=False)[1] < off_line_m * math.sqrt(len(points)))
 
@@ -238,7 +238,7 @@ def _rigid_pole(
     fixed_m = 6e-3  # RMS movement of a resting tip, caused by marker noise and bending of the pole
     least_turn = 0.05  # least tilt of a pole that is tilted, rad
     shape = _marker_shape(np.concatenate([stretch.positions for stretch in stretches]))
-    axis = np.linalg.svd(shape - shape.mean(axis=0))[2][0] if _is_line(shape) else None
+    axis = np.linalg.svd(shape - shape.mean(axis=0))[2][0] if _are_collinear(shape) else None
     motions = [rigid_fit(shape, stretch.positions[stretch.seen]) for stretch in stretches]
     turns = [R if axis is None else R @ axis for R, _ in motions]
     tilted = [n for n, turn in enumerate(turns) if np.linalg.norm(turn.std(axis=0)) > least_turn]

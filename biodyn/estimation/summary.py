@@ -309,12 +309,12 @@ def _plate_notes(plates: PlateSummary, leaning: bool) -> list[Diagnostic]:
     alike = len(shifts) > 1 and np.abs(shifts - shifts.mean(axis=0)).max() < limit_m / 2.0
     if alike and np.abs(shifts.mean(axis=0)).max() > limit_m:
         left = np.mean([error.shift_m - error.corrected_m for error in plates.errors], axis=0)
-        notes.append(_place_note(plates.axes, shifts.mean(axis=0), left, limit_m, "all plates", leaning))
+        notes.append(_position_note(plates.axes, shifts.mean(axis=0), left, limit_m, "all plates", leaning))
     for error in plates.errors:
         about = f"plate {error.number}"
         if not alike and np.abs(error.shift_m).max() > limit_m:
             left = error.shift_m - error.corrected_m
-            notes.append(_place_note(plates.axes, error.shift_m, left, limit_m, about, leaning))
+            notes.append(_position_note(plates.axes, error.shift_m, left, limit_m, about, leaning))
         if abs(error.gain) > FAR_SD * GAIN_SD:
             notes.append(
                 Diagnostic(
@@ -334,7 +334,7 @@ def _plate_notes(plates: PlateSummary, leaning: bool) -> list[Diagnostic]:
     return notes
 
 
-def _place_note(
+def _position_note(
     axes: tuple[str, ...], shift_m: FloatArray, left_m: FloatArray, limit_m: float, about: str, leaning: bool
 ) -> Diagnostic:
     """Return the finding about a suggested position error of a plate or of all plates.

@@ -18,17 +18,17 @@ _CYCLIC = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 _W = 3  # index of w after x y z
 
 
-def _rotation() -> type[Rotation]:
+def _rotation_class() -> type[Rotation]:
     """Return SciPy's Rotation class, imported on first use because its import is slow."""
     from scipy.spatial.transform import Rotation
 
     return Rotation
 
 
-def axis_angle(axis: FloatArray, angle: FloatArray | float) -> FloatArray:
+def matrices_from_axis_angle(axis: FloatArray, angle: FloatArray | float) -> FloatArray:
     """Return rotation matrices (..., 3, 3) about a unit axis (3,) by angles (...) in rad."""
     angles = np.asarray(angle, dtype=np.float64)
-    matrices = _rotation().from_rotvec(angles.reshape(-1, 1) * np.asarray(axis)).as_matrix()
+    matrices = _rotation_class().from_rotvec(angles.reshape(-1, 1) * np.asarray(axis)).as_matrix()
     return np.asarray(matrices).reshape(*angles.shape, 3, 3)
 
 
@@ -63,7 +63,7 @@ def matrices_from_quaternions(quaternions: FloatArray) -> FloatArray:
     known = np.isfinite(quaternions).all(axis=-1)
     matrices = np.full((len(quaternions), 3, 3), np.nan)
     if known.any():
-        matrices[known] = _rotation().from_quat(quaternions[known][:, _TO_SCIPY]).as_matrix()
+        matrices[known] = _rotation_class().from_quat(quaternions[known][:, _TO_SCIPY]).as_matrix()
     return matrices
 
 
@@ -95,7 +95,7 @@ def cardan_zxy(R: FloatArray) -> FloatArray:
 
 def matrices_from_cardan_zxy(angles: FloatArray) -> FloatArray:
     """Return rotation matrices (T, 3, 3) = Rz(a) Rx(b) Ry(c) for angles (T, 3) in rad; the inverse of `cardan_zxy`."""
-    return np.asarray(_rotation().from_euler("ZXY", angles).as_matrix())
+    return np.asarray(_rotation_class().from_euler("ZXY", angles).as_matrix())
 
 
 def angle_between(a: FloatArray, b: FloatArray) -> float:

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from biodyn.conventions import Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.io.name_tables import keep_letters, load_names
+from biodyn.io.name_tables import keep_letters, load_name_table
 from biodyn.io.text_decoding import clean_text
 from biodyn.recording import EventKind, GaitEvent
 
@@ -94,7 +94,7 @@ def _event_kind_and_side(label: str, context: str) -> tuple[EventKind | None, Si
     kind = _event_kind(word)
     if kind is not None:
         return kind, side
-    for named, words in load_names()["sides"].items():
+    for named, words in load_name_table()["sides"].items():
         for side_word in sorted(words, key=len, reverse=True):
             if word.startswith(side_word) and (kind := _event_kind(word[len(side_word) :])) is not None:
                 return kind, side or named  # type: ignore[return-value]
@@ -104,14 +104,14 @@ def _event_kind_and_side(label: str, context: str) -> tuple[EventKind | None, Si
 
 
 def _event_kind(word: str) -> EventKind | None:
-    for kind, words in load_names()["events"].items():
+    for kind, words in load_name_table()["events"].items():
         if word in words:
             return kind  # type: ignore[no-any-return]
     return None
 
 
 def _side_of_word(word: str) -> Side | None:
-    for side, words in load_names()["sides"].items():
+    for side, words in load_name_table()["sides"].items():
         if word in words:
             return side  # type: ignore[no-any-return]
     return None

@@ -19,7 +19,7 @@ _LEAST_MARK = 999.0
 _RECONSTRUCT = "Reconstruct and label the markers in the capture software and export the trial again."
 
 
-def unseen_as_nan(points: FloatArray) -> FloatArray:
+def replace_unseen_by_nan(points: FloatArray) -> FloatArray:
     """Return positions with NaN for points that were not seen: exactly (0, 0, 0), not finite, or a code such as (-9999, -9999,
     -9999)."""
     unseen = all_coordinates_true(points == 0.0) | ~all_finite(points)

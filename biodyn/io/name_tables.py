@@ -10,7 +10,7 @@ from biodyn.library.toml_files import load_table
 
 
 @cache
-def load_names() -> dict[str, Any]:
+def load_name_table() -> dict[str, Any]:
     """Return the table of names from the library; callers must not change it."""
     return load_table("formats/c3d_names")
 

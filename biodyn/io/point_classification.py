@@ -14,7 +14,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.points import all_finite
-from biodyn.io.name_tables import combined_pattern, load_names
+from biodyn.io.name_tables import combined_pattern, load_name_table
 from biodyn.library.toml_files import load_table
 
 _SEPARATORS = " _.-"
@@ -151,7 +151,7 @@ def _person_prefixes(labels: Sequence[str]) -> tuple[str, ...]:
 
 def _are_segment_prefixes(prefixes: Counter[str], labels: Sequence[str]) -> bool:
     """Return whether several prefixes denote segments of one person: the labels without prefixes are all different."""
-    pattern = combined_pattern(tuple(load_names()["subject_prefix"]["segments"]), True)
+    pattern = combined_pattern(tuple(load_name_table()["subject_prefix"]["segments"]), True)
     named = [label for label in labels if label]
     return len(prefixes) > 1 and len(set(named)) == len(named) and all(pattern.fullmatch(prefix) for prefix in prefixes)
 
@@ -187,7 +187,7 @@ def _without_common_letter(labels: list[str]) -> list[str]:
     named = [label for label in labels if label and not _is_unlabelled(label)]
     starts = Counter(label[0] for label in named if _LETTER_START.match(label))
     letter, count = starts.most_common(1)[0] if starts else ("", 0)
-    is_side = letter in load_names()["subject_prefix"]["not_a_name"]
+    is_side = letter in load_name_table()["subject_prefix"]["not_a_name"]
     if is_side or len(named) < _FEWEST_NAMED or len(named) - count > STRANGERS * len(named):
         return labels
     return [label[1:] if label[:1] == letter and _LETTER_START.match(label) else label for label in labels]
@@ -202,7 +202,7 @@ def _common_start(labels: Sequence[str], subjects: Sequence[str]) -> str:
         starts = Counter(label.partition(separator)[0] for label in named if separator in label)
         start = starts.most_common(1)[0][0] if starts else ""
         known = any(start.lower() == subject.lower() for subject in subjects)
-        is_side = start.lower() in load_names()["subject_prefix"]["not_a_name"]
+        is_side = start.lower() in load_name_table()["subject_prefix"]["not_a_name"]
         if not start or is_side or (separator != "_" and not known):
             continue
         prefix = start + separator
@@ -215,7 +215,7 @@ def _common_start(labels: Sequence[str], subjects: Sequence[str]) -> str:
 def _is_side_word(text: str) -> bool:
     """Return whether a text is a word for right or left in a known language, ignoring separators."""
     bare = "".join(character for character in text if character.isalnum())
-    return bare.upper() in _side_words() or bare.lower() in load_names()["subject_prefix"]["not_a_name"]
+    return bare.upper() in _side_words() or bare.lower() in load_name_table()["subject_prefix"]["not_a_name"]
 
 
 @cache
@@ -224,17 +224,17 @@ def _side_words() -> frozenset[str]:
 
 
 def _computed_point_pattern() -> re.Pattern[str]:
-    outputs = load_names()["model_outputs"]["patterns"].values()
+    outputs = load_name_table()["model_outputs"]["patterns"].values()
     return combined_pattern(tuple(pattern for patterns in outputs for pattern in patterns))
 
 
 @lru_cache(4096)
 def _is_unlabelled(label: str) -> bool:
-    return combined_pattern(tuple(load_names()["unlabelled"]["always"]), True).fullmatch(label) is not None
+    return combined_pattern(tuple(load_name_table()["unlabelled"]["always"]), True).fullmatch(label) is not None
 
 
 def _mark_unlabelled(labels: Sequence[str], kinds: list[str]) -> None:
-    table = load_names()["unlabelled"]
+    table = load_name_table()["unlabelled"]
     weak = [combined_pattern((pattern,), True) for pattern in table["when_several"]]
     numbered = [p for p in weak if sum(p.fullmatch(label) is not None for label in labels) >= table["several"]]
     for i, label in enumerate(labels):
@@ -259,7 +259,7 @@ def _keep_unlabelled(labels: list[str], kinds: list[str], points: FloatArray) ->
 
 def _mark_listed_outputs(labels: Sequence[str], kinds: list[str], groups: dict[str, list[str]]) -> None:
     """Mark the points listed in the POINT group (ANGLES, MOMENTS ...); a point of an unknown list is a scalar."""
-    known = load_names()["model_outputs"]["groups"]
+    known = load_name_table()["model_outputs"]["groups"]
     for group, entries in groups.items():
         kind = known.get(group, "scalar")
         listed = {entry.rpartition(":")[2].strip() for entry in entries}
@@ -269,7 +269,7 @@ def _mark_listed_outputs(labels: Sequence[str], kinds: list[str], groups: dict[s
 
 
 def _mark_outputs_by_name(labels: Sequence[str], kinds: list[str], ignore_case: bool) -> None:
-    for kind, patterns in load_names()["model_outputs"]["patterns"].items():
+    for kind, patterns in load_name_table()["model_outputs"]["patterns"].items():
         pattern = combined_pattern(tuple(patterns), ignore_case)
         for i, label in enumerate(labels):
             if kinds[i] == "marker" and pattern.fullmatch(label):
@@ -278,7 +278,7 @@ def _mark_outputs_by_name(labels: Sequence[str], kinds: list[str], ignore_case: 
 
 def _mark_segment_axes(labels: Sequence[str], kinds: list[str], points: FloatArray) -> None:
     """Mark groups of four points that draw the axes of a segment, and the other computed points of the same model."""
-    table = load_names()["segment_axes"]
+    table = load_name_table()["segment_axes"]
     index = {label: i for i, label in enumerate(labels) if kinds[i] in ("marker", "virtual_point")}
     stems: list[str] = []
     for suffixes in table["suffixes"]:
@@ -296,7 +296,7 @@ def _mark_segment_axes(labels: Sequence[str], kinds: list[str], points: FloatArr
             stems.append(stem)
             for i in columns:
                 kinds[i] = "virtual_point"
-    for model in load_names()["model_points"]:
+    for model in load_name_table()["model_points"]:
         signature = combined_pattern((model["signature"],))
         if not any(signature.fullmatch(stem) for stem in stems):
             continue
@@ -331,7 +331,7 @@ def _are_segment_axes(four: FloatArray, table: dict[str, Any]) -> bool:
 
 def _mark_computed_points(labels: Sequence[str], kinds: list[str], descriptions: Sequence[str]) -> None:
     """Mark joint centres, segment origins and midpoints, by their label or their description in the file."""
-    table = load_names()["model_outputs"]["computed"]
+    table = load_name_table()["model_outputs"]["computed"]
     by_label, by_text = combined_pattern(tuple(table["labels"])), combined_pattern(tuple(table["descriptions"]), True)
     texts = (*descriptions, *[""] * len(labels))
     for i, label in enumerate(labels):

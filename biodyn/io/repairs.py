@@ -270,7 +270,7 @@ def unwrap_samples(samples: FloatArray, period: float) -> FloatArray | None:
     return result if wraps.any() else None
 
 
-def wrapped_note(channels: Sequence[str]) -> Diagnostic:
+def wrap_around_note(channels: Sequence[str]) -> Diagnostic:
     """Return the finding about channels that were unwrapped."""
     return Diagnostic(
         "recording-repaired",
@@ -300,7 +300,7 @@ def unwrap_plate_channels(recording: Recording) -> tuple[Recording, Findings]:
                 label = plate.channel_labels[column : column + 1]
                 names.append(label[0] if label else f"channel {column + 1} of plate {plate.number}")
         plates.append(replace(plate, channels=channels) if names else plate)
-    return (replace(recording, plates=tuple(plates)), (wrapped_note(names),)) if names else (recording, ())
+    return (replace(recording, plates=tuple(plates)), (wrap_around_note(names),)) if names else (recording, ())
 
 
 # -- moments of plates --------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Literal
 
 from biodyn.conventions import with_side
-from biodyn.io.name_tables import keep_letters, load_names
+from biodyn.io.name_tables import keep_letters, load_name_table
 from biodyn.recording import SubjectParameters
 
 #: A stored value: name (with side) in small letters and digits, value, unit text ("" without one).
@@ -17,7 +17,7 @@ Entry = tuple[str, Any, str]
 
 def convert_subject_parameters(entries: Sequence[Entry], subject: str = "") -> SubjectParameters:
     """Return mass, height, sex, age and body measures of the person `subject`; a value of 0 counts as not given."""
-    table = load_names()["subject"]
+    table = load_name_table()["subject"]
     measures: dict[str, float] = {}
     known = _measure_names()
     for entry in entries:
@@ -42,10 +42,10 @@ def convert_subject_parameters(entries: Sequence[Entry], subject: str = "") -> S
 def _measure_names() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Return name and sides of a measure by every spelling of it; a spelling without a side applies to both sides."""
     spellings: dict[str, tuple[str, tuple[str, ...]]] = {}
-    for measure, rule in load_names()["subject"]["measures"].items():
+    for measure, rule in load_name_table()["subject"]["measures"].items():
         for name in rule["names"]:
             spellings[name] = (measure, ("r", "l") if rule["sided"] else ("",))
-            for side, words in load_names()["sides"].items() if rule["sided"] else ():
+            for side, words in load_name_table()["sides"].items() if rule["sided"] else ():
                 for word in words:
                     spellings[word + name] = spellings[name + word] = (measure, (side,))
     return spellings
@@ -69,7 +69,7 @@ def _value_in_si(entry: Entry, rule: Mapping[str, Any]) -> float | None:
         return None
     if value == 0.0:
         return None
-    stated = load_names()["subject"]["stated_units"].get(unit.strip().lower())
+    stated = load_name_table()["subject"]["stated_units"].get(unit.strip().lower())
     low, high = rule["range"]
     for factor in (stated,) if stated is not None else rule["units"]:
         if low <= value * factor <= high:
@@ -79,7 +79,7 @@ def _value_in_si(entry: Entry, rule: Mapping[str, Any]) -> float | None:
 
 def _stated_sex(entries: Sequence[Entry]) -> Literal["male", "female"] | None:
     """Return the sex from a word, or from a number that the unit text explains ('0: woman, 1: man')."""
-    table = load_names()["subject"]
+    table = load_name_table()["subject"]
     for name, value, unit in entries:
         if name not in table["sex_names"]:
             continue

@@ -95,7 +95,7 @@ def add_weighted_products(band, first, weights, square):
 
 
 @exact_kernel
-def spline_coefficient_rows(
+def fill_spline_coefficient_rows(
     by_place, by_rate, by_acceleration, frames, places, columns, weights, differences, scale, rows, work
 ):
     """Fill the rows (T', m, W, p) for spline coefficients of forces with the derivatives by_... (T, n, n).
@@ -125,7 +125,7 @@ def spline_coefficient_rows(
 
 
 @exact_kernel
-def marker_columns(columns, p_WM, moved, J):
+def fill_marker_jacobians(columns, p_WM, moved, J):
     """Fill J (T, M, 3, nv) with the derivatives of the markers at p_WM (T, M, 3) by the coordinates.
 
     columns (T, 6, nv) from `dynamics.joint_columns`: a marker at p moves by v + omega x p; moved (M, nv): 1 if a coordinate
@@ -143,7 +143,7 @@ def marker_columns(columns, p_WM, moved, J):
 
 
 @kernel
-def marker_equations(columns, R, p, links, p_LM, paths, lengths, scale, seen_at, square, pull, work):
+def fill_marker_equations(columns, R, p, links, p_LM, paths, lengths, scale, seen_at, square, pull, work):
     """Fill square (T, nv, nv) = J^T J and pull (T, nv) = J^T residual, initially zeros, of markers weighted by scale (T, M).
 
     columns (T, 6, nv) from `dynamics.joint_columns`; R (T, B, 3, 3), p (T, B, 3): poses of the bodies; p_LM (M, 3): markers on

@@ -28,14 +28,14 @@ SIDES = ("{s}", "{S}", "{o}")
 AXES = ("x", "y", "z")
 
 
-class Strict(BaseModel):
+class StrictTable(BaseModel):
     """Table that rejects unknown keys, wrong types and numbers that are not finite."""
 
     # built when first used, because a run with a user's table needs only one or two of them
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True)
 
 
-class Table(Strict):
+class Table(StrictTable):
     """Table that describes the body; its texts may contain the placeholders {s}, {S} and {o} of the sides."""
 
     @model_validator(mode="after")
@@ -50,7 +50,7 @@ class Table(Strict):
         return self
 
 
-class Titled(Table):
+class TitledTable(Table):
     """Table with a name, a title and a source."""
 
     name: Name | None = Field(None, description="short name; omitted = the file name")
@@ -133,7 +133,7 @@ def _is_sided(text: str) -> bool:
     return any(sign in text for sign in SIDES)
 
 
-class AnthropometryTable(Titled):
+class AnthropometryTable(TitledTable):
     """Masses, centres of mass and radii of gyration of the segments."""
 
     extends: Text | None = Field(None, description="table of the library, or TOML file, that has the segments")
@@ -176,7 +176,7 @@ class Newington(Table):
     beta_rad: float = Field(ge=-3.2, le=3.2, description="rad")
 
 
-class HipCentreTable(Titled):
+class HipCentreTable(TitledTable):
     """Parameters of the hip joint centre: regression coefficients, Newington constants, or numbers of a named method."""
 
     x: Coefficients | None = Field(None, description="forward")
@@ -235,7 +235,7 @@ class MarkerEntry(Table):
         return self
 
 
-class MarkerSetTable(Titled):
+class MarkerSetTable(TitledTable):
     """Marker set: labels of markers, with their landmarks and segments."""
 
     extends: Text | None = Field(None, description="marker set of the library, or TOML file, that is extended")
@@ -389,7 +389,7 @@ class BodyEntry(Table):
         return self
 
 
-class SkeletonTable(Titled):
+class SkeletonTable(TitledTable):
     """Skeleton: a list of bodies, or another skeleton in which only some bodies have movable joints."""
 
     extends: Text | None = Field(None, description="skeleton of the library, or TOML file, that has the bodies")
@@ -538,7 +538,7 @@ class Uncertainties(Table):
 # -- norms ------------------------------------------------------------------------------------------------------------
 
 
-class _Speed(Strict):
+class _Speed(StrictTable):
     """Walking speeds: groups of trials, or a model of speed relative to a reference."""
 
     measure: Literal["dimensionless", "heights_per_s", "m_s"]
@@ -563,13 +563,13 @@ class _Speed(Strict):
         return self
 
 
-class _Age(Strict):
+class _Age(StrictTable):
     """Age of the reference group, years."""
 
     reference: float = Field(ge=0, le=120)
 
 
-class _Curve(Strict):
+class _Curve(StrictTable):
     """Norm of one variable over the gait cycle: mean and SD."""
 
     published: Text = "with the sign convention of biodyn"
@@ -581,7 +581,7 @@ class _Curve(Strict):
     reach: float = Field(1.0, gt=0)
 
 
-class _Scalar(Strict):
+class _Scalar(StrictTable):
     """Norm of one discrete parameter: mean and SD."""
 
     title: Text | None = None
@@ -601,7 +601,7 @@ class _Scalar(Strict):
         return self
 
 
-class _DeviationIndex(Strict):
+class _DeviationIndex(StrictTable):
     """Basis of the gait deviation index."""
 
     vectors: Annotated[tuple[Numbers, ...], Field(strict=False, min_length=15, max_length=15)]
@@ -615,7 +615,7 @@ class _DeviationIndex(Strict):
         return self
 
 
-class Norms(Strict):
+class Norms(StrictTable):
     """Curves and discrete parameters of a reference group; see docs/norms.md."""
 
     name: Name
@@ -680,7 +680,7 @@ _Place = Annotated[tuple[_Number, _Number, _Number], Field(strict=False)]
 _Corners = Annotated[tuple[_Place, _Place, _Place, _Place], Field(strict=False)]
 
 
-class _Force(Strict):
+class _Force(StrictTable):
     """Columns of one ground force."""
 
     force: _Parts
@@ -695,7 +695,7 @@ class _Force(Strict):
         return self
 
 
-class _Plate(Strict):
+class _Plate(StrictTable):
     """Columns and position of one force plate."""
 
     force: _Three
@@ -707,7 +707,7 @@ class _Plate(Strict):
     moments: Literal["Nm", "Nmm"] = "Nm"
 
 
-class _Pose(Strict):
+class _Pose(StrictTable):
     """Columns of the pose of one segment."""
 
     origin: _Three
@@ -721,7 +721,7 @@ class _Pose(Strict):
         return self
 
 
-class ColumnMap(Strict):
+class ColumnMap(StrictTable):
     """Columns of a spreadsheet and their units."""
 
     time: Text | None = None

@@ -73,7 +73,7 @@ def load_entry(kind: str, name: str) -> dict[str, Any]:
     return {"name": stem, "title": stem, "citation": ""} | read_user_table(kind, name).content
 
 
-def load_parent(kind: str, parent: str, name: str, above: tuple[str, ...]) -> str:
+def parent_table_name(kind: str, parent: str, name: str, above: tuple[str, ...]) -> str:
     """Return the name of the table that the table `name` extends; a path `parent` is relative to the file of this table.
 
     Raises TableError if the files extend each other circularly.

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from biodyn.conventions import FloatArray, without_side
-from biodyn.geometry.rotations import axis_angle
+from biodyn.geometry.rotations import matrices_from_axis_angle
 from biodyn.model.skeleton import ZERO_INERTIA, BodyDefinition, Inertia, Rotation, SkeletonDefinition
 from biodyn.rigid_body import Body, Joint, Multibody
 
@@ -193,7 +193,7 @@ def _build_link(
 @lru_cache(maxsize=1024)
 def _fixed_rotation(axis: tuple[float, float, float], angle: float) -> FloatArray:
     """Return a fixed rotation (cached, because most are the same in all models of a trial)."""
-    return axis_angle(np.array(axis), angle)
+    return matrices_from_axis_angle(np.array(axis), angle)
 
 
 def axis_tuple(vector: FloatArray) -> tuple[float, float, float]:

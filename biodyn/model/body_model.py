@@ -11,7 +11,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.geometry.rotations import axis_angle, cross3, points_on_bodies, quaternion_from_matrix
+from biodyn.geometry.rotations import cross3, matrices_from_axis_angle, points_on_bodies, quaternion_from_matrix
 from biodyn.model.assembly import BodyFrame, Coordinate, ScaledBody, build_tree
 from biodyn.model.skeleton import BodyDefinition, Inertia, Skeleton, SkeletonDefinition, static_angles
 from biodyn.rigid_body import Multibody
@@ -343,7 +343,7 @@ class StaticFigure:
         for name, end in self.far_end.items():
             R[name] = smallest_rotation(self.p_WB[end] - self.p_WB[name], p[end] - p[name]) @ R[name]
         for name, turn in turns_rad.items():
-            R[name] = R[name] @ axis_angle(_UP, turn)
+            R[name] = R[name] @ matrices_from_axis_angle(_UP, turn)
         return StaticFigure(R, p, self.parent, self.far_end)
 
     def poses_by_segment(self) -> dict[str, tuple[FloatArray, FloatArray]]:
@@ -367,7 +367,7 @@ def smallest_rotation(start: FloatArray, end: FloatArray) -> FloatArray:
     """Return the smallest rotation (3, 3) from the direction of `start` to the direction of `end`, both (3,)."""
     axis = cross3(start, end)
     sine, cosine = float(np.linalg.norm(axis)), float(start @ end)
-    return axis_angle(axis / sine, np.arctan2(sine, cosine)) if sine > 0.0 else np.eye(3)
+    return matrices_from_axis_angle(axis / sine, np.arctan2(sine, cosine)) if sine > 0.0 else np.eye(3)
 
 
 def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -> SubjectModel:

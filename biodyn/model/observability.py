@@ -118,7 +118,7 @@ def marker_jacobian(model: SubjectModel, q: FloatArray) -> FloatArray:
     # a different memory layout would require compiling another kernel
     p_WM = np.ascontiguousarray(p[:, links] + np.einsum("nmij,mj->nmi", R[:, links], p_LM))
     J = np.empty((len(q), len(links), 3, tree.nv))
-    linear_algebra.marker_columns(
+    linear_algebra.fill_marker_jacobians(
         joint_jacobians(tree, q), p_WM, np.ascontiguousarray(tree.moving_coordinates[links], dtype=np.float64), J
     )
     return J

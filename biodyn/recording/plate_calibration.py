@@ -22,7 +22,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError, ResultError, SettingsError, printable_text
-from biodyn.geometry.rotations import axis_angle
+from biodyn.geometry.rotations import matrices_from_axis_angle
 from biodyn.library.toml_files import UserFile, read_user_toml, toml_text
 from biodyn.recording.plates import ForcePlate
 
@@ -210,7 +210,7 @@ class PlateCalibration:
 def rotation_matrix(turn: FloatArray) -> FloatArray:
     """Return the rotation matrix (3, 3) of a rotation vector (3,) in rad."""
     angle = float(np.linalg.norm(turn))
-    return np.eye(3) if angle == 0.0 else axis_angle(turn / angle, angle)
+    return np.eye(3) if angle == 0.0 else matrices_from_axis_angle(turn / angle, angle)
 
 
 def _require_matching_plate(

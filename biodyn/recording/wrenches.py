@@ -150,7 +150,7 @@ class GroundReaction:
         )
 
     @property
-    def at_full_bandwidth(self) -> GroundReaction:
+    def full_bandwidth_reaction(self) -> GroundReaction:
         """Return the reaction with full bandwidth, for tables and reports; if there is none, this reaction."""
         return self.full_bandwidth or self
 

@@ -86,7 +86,7 @@ def _run_normal_equations(n: int) -> None:
     linear_algebra.add_rows(band, n, 0, np.zeros((1, 1, 1, n)), places, np.zeros((1, n)))
     linear_algebra.add_weighted_products(band, 0, one, square)
     room = np.empty((1, 1, 1, 1)), np.empty((3, 1))
-    linear_algebra.spline_coefficient_rows(
+    linear_algebra.fill_spline_coefficient_rows(
         square, square, square, (0, 1), first, first, np.ones((3, 1)), one, one[None], *room
     )
 
@@ -116,8 +116,8 @@ def _run_marker_equations(mb: Multibody, q: FloatArray) -> None:
     square, pull, work = np.zeros((1, mb.nv, mb.nv)), np.zeros((1, mb.nv)), np.zeros((mb.nv, 3))
     joints, (R, p), links = joint_jacobians(mb, q), body_poses(mb, q), np.array([0])
     at = np.zeros((1, 3))
-    linear_algebra.marker_equations(joints, R, p, links, at, paths, lengths, one, at[None], square, pull, work)
-    linear_algebra.marker_columns(joints, at[None], np.ones((1, mb.nv)), np.empty((1, 1, 3, mb.nv)))
+    linear_algebra.fill_marker_equations(joints, R, p, links, at, paths, lengths, one, at[None], square, pull, work)
+    linear_algebra.fill_marker_jacobians(joints, at[None], np.ones((1, mb.nv)), np.empty((1, 1, 3, mb.nv)))
 
 
 def compile_kernels(progress: Progress | None = None) -> None:

@@ -66,7 +66,7 @@ class InverseKinematics:
         return cls(q, marker_error, cost, np.empty(frames, dtype=np.int64), np.empty(frames, dtype=np.int8))
 
 
-def _second_extent(points: FloatArray) -> float:
+def _second_singular_value(points: FloatArray) -> float:
     """Return the second singular value (m) of points (M, 3) about their mean, a measure of their extent off a line."""
     return float(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1]) if len(points) >= 3 else 0.0
 
@@ -96,7 +96,7 @@ def _align_base(
     for number, share in enumerate(kinds):
         frames, use = np.flatnonzero(kind_of.ravel() == number), share > 0
         of_root = use & (marker_body == 0)
-        chosen = of_root if not by_all and _second_extent(x_root[of_root]) > _LEAST_SPREAD_M else use
+        chosen = of_root if not by_all and _second_singular_value(x_root[of_root]) > _LEAST_SPREAD_M else use
         R, p = rigid_fit(x_root[chosen], p_WM[frames][:, chosen], share[chosen])
         placed[frames, :3] = (p - p_PJ) @ R_PJ
         placed[frames, 3:7] = [quaternion_from_matrix(R_PJ.T @ rotation) for rotation in R]
@@ -121,7 +121,7 @@ def _frames_after_turns(mb: Multibody, marker_body: IntArray, p_BM: FloatArray, 
     frames = []
     for before, after in zip(rows[sharp], rows[sharp + 1], strict=True):
         both = of_root[np.isfinite(p_WM[[before, after]][:, of_root]).all(axis=(0, 2))]
-        if _second_extent(p_WM[before, both]) <= _LEAST_SPREAD_M:
+        if _second_singular_value(p_WM[before, both]) <= _LEAST_SPREAD_M:
             continue
         R, p = rigid_fit(p_WM[before, both], p_WM[after, both])
         off = p_WM[after, both] - p_WM[before, both] @ R.T - p

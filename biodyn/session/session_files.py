@@ -81,7 +81,7 @@ def find_session_files(walk: str | Path, among: Sequence[Path] = (), max_files: 
     neighbours = None if among else NeighbouringFiles([path, *paths])
     companions = tuple(_read_companion(facts, markers, other, neighbours) for other in paths)
     motion = read_motion_facts(path)
-    walk_itself = Companion(path, "walk", "the walk itself", calibration_worth(motion))
+    walk_itself = Companion(path, "walk", "the walk itself", calibration_suitability(motion))
     return SessionFiles(walk_itself, companions)
 
 
@@ -99,7 +99,7 @@ def is_contraction(path: Path) -> bool:
     return bool(words & load_vocabulary()["contraction"])
 
 
-def calibration_worth(motion: MotionFacts | None) -> float:
+def calibration_suitability(motion: MotionFacts | None) -> float:
     """Return how suitable (0-1) the quietest half second of a recording is for a calibration; see `Companion.worth`."""
     sway_m = 0.01  # movement in half a second that halves the suitability
     if motion is None or not motion.is_standing:
@@ -120,7 +120,7 @@ def _read_companion(walk: FileFacts, markers: Markers, path: Path, neighbours: N
         return Companion(path, use, str(getattr(error, "message", error)))
     role, why = recording_role(facts)
     motion = read_motion_facts(path)
-    worth = calibration_worth(motion)
+    worth = calibration_suitability(motion)
     body = body_difference_m(markers, preview.quiet_markers())
     if body is not None and body > SAME_BODY_M:
         strange = f"its marker distances differ from the walk by {1000.0 * body:.1f} mm"

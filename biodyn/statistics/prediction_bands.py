@@ -87,7 +87,7 @@ def fit_curve_model(
     data = _WeightedCurves(curves, powers, weight, offset, people)
     data = _limit_powers(data, _choose_powers(data, count))
     mean, sd, growth = _mean_and_spread(data, np.ones(count))
-    reach = _band_reach(data, count, coverage, seed) if band and count >= LEAST_FOR_BAND else float("nan")
+    reach = _band_half_width(data, count, coverage, seed) if band and count >= LEAST_FOR_BAND else float("nan")
     return CurveModel(reference, mean, sd, growth, reach, count)
 
 
@@ -169,7 +169,7 @@ def _significant_slope(x: FloatArray, y: FloatArray, weight: FloatArray) -> floa
     return slope if abs(slope) > clear_standard_errors * np.sqrt(residual_variance / square) else 0.0
 
 
-def _band_reach(data: _WeightedCurves, count: int, coverage: float, seed: int) -> float:
+def _band_half_width(data: _WeightedCurves, count: int, coverage: float, seed: int) -> float:
     """Return the half-width, in standard deviations, of the band that contains the whole curves of this fraction of people."""
     new_share = 0.632  # weight of people who were not drawn in the coverage
     replicates = 400

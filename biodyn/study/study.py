@@ -13,7 +13,7 @@ from typing import Any, Final, TypedDict, Unpack
 
 from biodyn.errors import InputFileError, StudyError
 from biodyn.io import read
-from biodyn.output.report.pdf_report import Letterhead, chosen_letterhead
+from biodyn.output.report.pdf_report import Letterhead, requested_letterhead
 from biodyn.output.store.folder import (
     remove_all_unfinished,
     remove_written_files,
@@ -103,7 +103,7 @@ class Progress:
             parts.append(f"{self.kept} earlier results kept")
         rate = self.rate_per_s
         if rate is not None:
-            parts += [f"{rate:.1f} per second", f"{clock_text((self.total - self.done) / rate)} left"]
+            parts += [f"{rate:.1f} per second", f"{duration_text((self.total - self.done) / rate)} left"]
         return ", ".join(parts)
 
 
@@ -124,7 +124,7 @@ def progress_callbacks(
     return report_outcome, say
 
 
-def clock_text(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """Return a duration as h:mm:ss, or m:ss below an hour."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
@@ -192,7 +192,7 @@ def require_usable_output_folder(folder: Path, root: Path) -> None:
         )
 
 
-def remove_obsolete(folder: Path, trials: Sequence[PlannedTrial]) -> None:
+def remove_obsolete_results(folder: Path, trials: Sequence[PlannedTrial]) -> None:
     """Remove results of trials that are no longer in the plan, and unfinished files of killed runs.
 
     Requires the lock of the folder. Only files of biodyn are removed; links are not followed.
@@ -317,7 +317,7 @@ class Study:
         alone = remove_unfinished_on_error(folder) if scheduler is None else nullcontext()
         with self._lock_folder(folder) as keep_open, alone:
             try:
-                remove_obsolete(folder, () if force else self.plan.trials)
+                remove_obsolete_results(folder, () if force else self.plan.trials)
                 chosen = [trial for trial in self.plan.trials if only is None or trial.path in only]
                 running, program = self.definition.running, program_version()
                 limits, root = Limits(running.time_limit_s, running.memory_limit_mb), self.plan.root.resolve()
@@ -397,7 +397,7 @@ def run_study(
     whether to write report.pdf; `head`: TOML file with the letterhead (docs/results.md). `plates`: calibration file of the
     force plates. See `Study.run` for other parameters and errors.
     """
-    paper, study = chosen_letterhead(pdf, head), Study.open(source, plates=plates)
+    paper, study = requested_letterhead(pdf, head), Study.open(source, plates=plates)
     target = study.default_folder if out is None else out
     ended, say = progress_callbacks(progress, len(study.plan.trials), on_outcome)
     return study.run(target, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say, paper=paper)
@@ -417,7 +417,7 @@ def rerender_study_report(
     """
     from biodyn.study.report import write_study_report
 
-    out, paper = Path(folder), chosen_letterhead(pdf, head)
+    out, paper = Path(folder), requested_letterhead(pdf, head)
     if progress is not None:
         progress("writing the report")
     with lock_output_folder(out, read_owner(out) or ""):
@@ -468,7 +468,7 @@ def open_session(
     trials = plan.trials if walks is None else _selected_trials(plan, walks)
     if not trials:
         raise no_walk_error(plan)
-    trials = _set_static(trials, static, mass_kg)
+    trials = _set_static_trial(trials, static, mass_kg)
     name = _require_single_session(trials, root)
     _require_one_model(trials)
     return Study(definition, set_plate_calibration(replace(plan, name=name, trials=trials), plates), SESSION)
@@ -522,7 +522,7 @@ def _selected_trials(plan: StudyPlan, walks: Sequence[Path]) -> tuple[PlannedTri
     return tuple(trial for place, trial in trials.items() if place in wanted)
 
 
-def _set_static(
+def _set_static_trial(
     trials: Sequence[PlannedTrial], static: str | Path | None, mass_kg: float | None
 ) -> tuple[PlannedTrial, ...]:
     """Return the trials with the static trial and the body mass that were specified for all of them; None: unchanged."""
@@ -586,7 +586,7 @@ def run_session(
     reports/<person>[, <session>]. `progress`, `pdf`, `head`: see `run_study`. Other parameters and errors: see `Study.run`.
     """
     paper, session = (
-        chosen_letterhead(pdf, head),
+        requested_letterhead(pdf, head),
         open_session(source, preset, entries, static, mass_kg, plates, **subject),
     )
     target = session.default_folder if out is None else out

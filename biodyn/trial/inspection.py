@@ -23,7 +23,7 @@ from biodyn.model.from_library.markersets import draft_marker_set, missing_label
 from biodyn.model.from_library.user_tables import load_user_tables
 from biodyn.model.from_osim.imported_model import imported_model
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.processing.signals.world_frame import find_world
+from biodyn.processing.signals.world_frame import find_world_frame
 from biodyn.recording import Recording
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.rigid_body.marker_fit import MIN_MARKERS
@@ -211,7 +211,7 @@ def _check_contents(
     if result.motion.markers is None and result.motion.poses is None:
         return FileCheck(tuple(table_lines(result)), result.diagnostics), None
     result = choose_poses_or_markers(result, options.poses.use)
-    world = find_world(with_segment_origins(result) if result.uses_poses else result)
+    world = find_world_frame(with_segment_origins(result) if result.uses_poses else result)
     file = FileFacts(result.rotated(world.R_WL), options, chosen)
     role, why = recording_role(read_facts(path))
     lines = (
@@ -304,7 +304,7 @@ def _marker_lines(file: FileFacts) -> Iterator[str]:
         if marker_set != "auto":
             yield from _found_marker_lines(load_marker_set(marker_set), labels)
         return
-    yield f"Marker set: {mapping.title} ({_fit_share(mapping, mapping.name)}){_runner_up_text(mapping, labels)}"
+    yield f"Marker set: {mapping.title} ({_match_fraction_text(mapping, mapping.name)}){_runner_up_text(mapping, labels)}"
     if marker_set != "auto":
         yield from _requested_set_lines(load_marker_set(marker_set), mapping)
     else:
@@ -316,7 +316,7 @@ def _marker_lines(file: FileFacts) -> Iterator[str]:
         yield f"Unknown labels, attached to segments by their movement: {', '.join(mapping.unknown)}"
 
 
-def _fit_share(mapping: MarkerMapping, name: str) -> str:
+def _match_fraction_text(mapping: MarkerMapping, name: str) -> str:
     """Return the fit of a marker set as text: share of known labels for the dictionary, share of its markers for other sets."""
     return f"{100 * mapping.scores[name]:.0f} % of {'the labels' if name == DICTIONARY else 'its markers'}"
 
@@ -328,7 +328,7 @@ def _runner_up_text(mapping: MarkerMapping, labels: Sequence[str]) -> str:
         return ""
     lacks = missing_labels(load_marker_set(second), labels)
     but = f", but lacks {', '.join(lacks)}" if lacks else ""
-    return f"; next: {load_marker_set(second).title} ({_fit_share(mapping, second)}{but})"
+    return f"; next: {load_marker_set(second).title} ({_match_fraction_text(mapping, second)}{but})"
 
 
 def _missing_marker_lines(mapping: MarkerMapping, labels: Sequence[str]) -> Iterator[str]:

@@ -131,7 +131,7 @@ def _stance_frames(analysis: TrialAnalysis, side: str) -> BoolArray:
     return stance
 
 
-def _share_within_band(
+def _fraction_within_band(
     analysis: TrialAnalysis, entry: dict[str, Any], difference: FloatArray, frames: BoolArray
 ) -> float:
     bands = analysis.uncertainty
@@ -167,7 +167,7 @@ def _measure_agreement(
         peak=float(np.abs(theirs[frames]).max()),
         unit="deg" if is_angle else "Nm/kg",
         frames=int(frames.sum()),
-        within_band=_share_within_band(analysis, entry, ours - theirs, frames),
+        within_band=_fraction_within_band(analysis, entry, ours - theirs, frames),
         least_r=entry.get("least_r", -1.0),
         most_rms=entry["most_rms"],
     )

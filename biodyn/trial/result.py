@@ -135,9 +135,9 @@ class TrialResult(ExportableResult):
         otherwise. `pdf`: whether to write report.pdf; `head`: TOML file with the letterhead of the laboratory
         (docs/results.md).
         """
-        from biodyn.output.report.pdf_report import chosen_letterhead
+        from biodyn.output.report.pdf_report import requested_letterhead
 
-        target, above = Path(folder), chosen_letterhead(pdf, head)
+        target, above = Path(folder), requested_letterhead(pdf, head)
         output = self.analysis.settings.output
         clock = StepClock(progress)
         with write_folder(target, force) as place:

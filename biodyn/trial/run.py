@@ -147,13 +147,13 @@ def regenerate_report(
     called with a sentence for every file of the user that changed after the result was written. `pdf`: whether to write
     `report.pdf`, with the letterhead `head` from a TOML file (`pdf_report.read_letterhead`).
     """
-    from biodyn.output.report.pdf_report import chosen_letterhead
+    from biodyn.output.report.pdf_report import requested_letterhead
     from biodyn.output.store.folder import FIGURES_FOLDER, PAPER_NAME, REPORT_NAME
     from biodyn.output.store.record import changed_file_notes
     from biodyn.output.store.result_reader import read_view
     from biodyn.output.store.result_writer import add_files, write_pdf_report, write_report
 
-    target, above = Path(folder), chosen_letterhead(pdf, head)
+    target, above = Path(folder), requested_letterhead(pdf, head)
     view = read_view(target)
     if say is not None:
         for note in changed_file_notes(view.record, target):

@@ -28,7 +28,11 @@ from biodyn.processing.calibration.subject_fit.fit_result import SubjectFit
 from biodyn.processing.calibration.subject_fit.subject_model_fit import fit_subject
 from biodyn.processing.calibration.subject_fit.unknowns import CalibrationTrial, CalibrationUse
 from biodyn.processing.signals.emg import muscle_activity
-from biodyn.processing.signals.world_frame import correct_static_vertical, facing_direction_from_static, find_world
+from biodyn.processing.signals.world_frame import (
+    correct_static_vertical,
+    facing_direction_from_static,
+    find_world_frame,
+)
 from biodyn.recording import FileFacts, Markers, Recording
 from biodyn.session import (
     Companion,
@@ -243,10 +247,10 @@ def _fit_session_model(
     trial: Scaled, scaling: SubjectScaling, soft: frozenset[str], session: SessionFiles
 ) -> _SubjectModelFit:
     static, geometry = trial.files.static, trial.settings.model.geometry
-    world = find_world(correct_static_vertical(static, trial.files.walk))
+    world = find_world_frame(correct_static_vertical(static, trial.files.walk))
 
     def prepare_markers(recording: Recording) -> Markers:
-        R_WL = find_world(recording, facing_direction_from_static(recording, static, world)).R_WL
+        R_WL = find_world_frame(recording, facing_direction_from_static(recording, static, world)).R_WL
         markers = recording.rotated(R_WL).markers
         if not geometry or trial.files.source != "static trial":
             return markers

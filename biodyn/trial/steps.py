@@ -18,8 +18,8 @@ from typing import Any
 from biodyn.checks import check_recording
 from biodyn.checks.body import with_consistency
 from biodyn.checks.estimators.plate_evidence import collect_evidence
-from biodyn.checks.estimators.plate_faults import correct_corner_order, with_weight_of_plates
-from biodyn.checks.estimators.plate_signals import find_impossible_load, unloaded_cause
+from biodyn.checks.estimators.plate_faults import correct_corner_order, with_mass_from_plates
+from biodyn.checks.estimators.plate_signals import find_impossible_load, reason_for_unloaded_plates
 from biodyn.checks.estimators.synchronisation import TIME_OFFSET_S
 from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
@@ -215,7 +215,7 @@ def _order_plate_corners(
         recognise_activity(points, decided.contacts, rate_hz).direction == "forwards",
     )
     if trial.mass is None:
-        evidence = with_weight_of_plates(evidence)
+        evidence = with_mass_from_plates(evidence)
     ordered, notes = correct_corner_order(evidence, walk.plates, compute_wrench, trial.world.R_WL)
     return replace(walk, plates=ordered), notes
 
@@ -267,7 +267,7 @@ def solve_inverse_dynamics(trial: Grounded) -> Solved:
     """Solve for the joint torques; an unknown body mass is estimated from the strides first."""
     if trial.mass is None:
         masses = [
-            (o.path, trial.memory.get_or_compute(f"mass {key}", partial(_body_masses, o)))
+            (o.path, trial.memory.get_or_compute(f"mass {key}", partial(_masses_from_stances, o)))
             for o, key in requests_of_other_walks(trial)
         ]
         others = [found for _, found in masses if not isinstance(found, str)]
@@ -301,7 +301,7 @@ def _stance_masses(trial: Grounded) -> StanceMasses:
     return stance_masses(trial.reaction, trial.events, trial.rate_hz)
 
 
-def _body_masses(other: TrialRequest) -> StanceMasses | str:
+def _masses_from_stances(other: TrialRequest) -> StanceMasses | str:
     """Return the body masses computed from the stances of another walk of the session.
 
     The result is empty if the activity is not walking, and a text with the reason if the walk cannot be analysed.
@@ -498,6 +498,6 @@ def _require_contact(trial: Tracked, used: Sequence[Contact]) -> None:
     if not used:
         raise PlateError(
             f"No force plate of '{trial.walk.path.name}' was ever loaded above {trial.settings.contacts.threshold_n:g} N.",
-            f"{unloaded_cause(trial.signals.raw_plates)} Joint torques need at least one foot on a plate; check the force "
+            f"{reason_for_unloaded_plates(trial.signals.raw_plates)} Joint torques need at least one foot on a plate; check the force "
             "channels with 'biodyn check FILE.c3d'.",
         )

@@ -31,7 +31,7 @@ LOWEST_CUTOFF_HZ = 1.0
 
 
 @dataclass(frozen=True)
-class ErrorColumns:
+class ErrorEffects:
     """Effect of one standard deviation of each of P independent error parameters.
 
     Attributes:
@@ -90,10 +90,10 @@ class MotionFrames:
 
 
 #: Function that returns the columns of a source of error for some frames of a trial.
-Source = Callable[[MotionFrames], ErrorColumns]
+Source = Callable[[MotionFrames], ErrorEffects]
 
 
-def joint_centre_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
+def joint_centre_error_effects(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """Return one error column for each axis of every joint centre with a known error (that of the fitted model if available)."""
     model = inputs.model
     fitted = MarkerTree.from_model(model)
@@ -106,21 +106,21 @@ def joint_centre_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
                 other = MarkerTree.from_model(with_misplaced_centre(model, body.definition.name, step_m * direction))
                 changed.append((sd / step_m, other, fitted.changed_links(other)))
 
-    def compute_columns(frames: MotionFrames) -> ErrorColumns:
+    def compute_effects(frames: MotionFrames) -> ErrorEffects:
         tau = recompute_torques(frames, fitted.tree)
         # links at the same position have the same gradient
         same = {some: fit_gradient(frames, fitted, some) for some in {some for _, _, some in changed}}
-        result = stack_columns(
+        result = stack_error_effects(
             frames,
             [factor * (recompute_torques(frames, other.tree) - tau) for factor, other, _ in changed],
             [factor * (fit_gradient(frames, other, some) - same[some]) for factor, other, some in changed],
         )
         return replace(result, models=tuple((factor, other) for factor, other, _ in changed))
 
-    return compute_columns
+    return compute_effects
 
 
-def inertia_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
+def inertia_error_effects(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """Return the error columns of mass, centre of mass (forward, along) and moments of inertia of each kind of segment (both
     sides equal).
 
@@ -153,20 +153,20 @@ def inertia_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
             by_link[model.frames[name].link, :, column] += values - unchanged[name]
     parameters = by_link.reshape(-1, len(changes))
 
-    def compute_columns(frames: MotionFrames) -> ErrorColumns:
+    def compute_effects(frames: MotionFrames) -> ErrorEffects:
         change = inertia_sensitivities(model.multibody, frames.q, frames.v, frames.vdot, parameters)
-        return stack_columns(frames, change[:, frames.rows])
+        return stack_error_effects(frames, change[:, frames.rows])
 
-    return compute_columns
+    return compute_effects
 
 
-def centre_of_pressure_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
+def centre_of_pressure_error_effects(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """Return the error columns of the ground reaction of each foot: forward and sideways shifts, shared plates, unmeasured
     strikes."""
     shifts = magnitudes.centre_of_pressure_m * np.eye(3)[[0, 2]]
     others = [*shared_load_errors(inputs), *pre_strike_force_errors(inputs)]
 
-    def compute_columns(frames: MotionFrames) -> ErrorColumns:
+    def compute_effects(frames: MotionFrames) -> ErrorEffects:
         changes = []
         for foot in range(frames.wrenches.shape[1]):
             for shift in shifts:
@@ -174,12 +174,12 @@ def centre_of_pressure_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> S
                 change[:, foot, :3] = cross(shift, frames.wrenches[:, foot, 3:])
                 changes.append(_torque_changes_from_wrenches(frames, change))
         changes += [_torque_changes_from_wrenches(frames, other[frames.at]) for other in others]
-        return stack_columns(frames, changes)
+        return stack_error_effects(frames, changes)
 
-    return compute_columns
+    return compute_effects
 
 
-def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
+def cutoff_error_effects(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """Return the error columns of the cut-off of markers and forces (slope and curvature of the torques), and for the bias of the
     filter.
 
@@ -188,7 +188,7 @@ def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """
     step = magnitudes.cutoff_sd_hz(inputs.cutoff_hz)
     if inputs.cutoff_hz == 0 or step == 0:
-        return empty_columns
+        return no_error_effects
     raw = inputs.fitted_positions(inputs.unfiltered)
 
     @cache
@@ -231,16 +231,16 @@ def cutoff_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         ]
     noise = [white_noise_moments(seen, inputs.rate_hz, inputs.cutoff_hz, estimator) for estimator in estimators]
 
-    def compute_columns(frames: MotionFrames) -> ErrorColumns:
+    def compute_effects(frames: MotionFrames) -> ErrorEffects:
         places = fitted.marker_positions(frames.q)
-        change = stack_columns(
+        change = stack_error_effects(
             frames,
             [_torque_changes_from_wrenches(frames, change[frames.at]) for change in loads],
             [-_marker_forces(frames, fitted, places, np.nan_to_num(change[frames.at])) for change in biases],
         )
         return replace(change, noise=tuple(moments[frames.at] for moments in noise))
 
-    return compute_columns
+    return compute_effects
 
 
 # -- Parts of the sources that are also used by repeated analyses with random errors
@@ -347,9 +347,9 @@ def _assigned_side(inputs: TrialInputs, plate: int, frames: int) -> np.ndarray:
     return np.asarray(sides[distance.argmin(axis=0)])
 
 
-def empty_columns(frames: MotionFrames) -> ErrorColumns:
+def no_error_effects(frames: MotionFrames) -> ErrorEffects:
     """Return error columns without any parameter, for a source that has no effect."""
-    return stack_columns(frames, [])
+    return stack_error_effects(frames, [])
 
 
 @dataclass(frozen=True)
@@ -461,16 +461,16 @@ def _inertial_parameters(model: SubjectModel, inertias: Mapping[str, Inertia]) -
     return result
 
 
-def stack_columns(
+def stack_error_effects(
     frames: MotionFrames, torque: list[FloatArray] | FloatArray, gradient: list[FloatArray] | None = None
-) -> ErrorColumns:
+) -> ErrorEffects:
     """Return error columns from a list of changes of torques (T, C) and of gradients (T, nv); missing ones are zero."""
     shape = (len(frames.at), len(frames.rows))
     if isinstance(torque, list):
         torque = np.stack(torque, axis=2) if torque else np.zeros((*shape, 0))
     if gradient:
-        return ErrorColumns(torque, np.stack(gradient, axis=2))
-    return ErrorColumns(torque, np.zeros((shape[0], frames.v.shape[1], 0)))
+        return ErrorEffects(torque, np.stack(gradient, axis=2))
+    return ErrorEffects(torque, np.zeros((shape[0], frames.v.shape[1], 0)))
 
 
 # -- Errors of measured poses: white noise, movement with the stride, and offsets
@@ -531,11 +531,11 @@ class PosePoints:
         return np.concatenate([np.fmax(origin, usual[0]), np.fmax(turn, usual[1])])
 
 
-def pose_offset_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
+def pose_offset_error_effects(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """Return six error columns for the constant errors of every segment pose, for each of which the model is rebuilt."""
     errors = inputs.poses
     if errors is None or not errors.shares[0]:
-        return empty_columns
+        return no_error_effects
     fitted = MarkerTree.from_model(inputs.model)
     others = [
         (
@@ -546,7 +546,7 @@ def pose_offset_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         for offset in errors.offsets
     ]
 
-    def compute_columns(frames: MotionFrames) -> ErrorColumns:
+    def compute_effects(frames: MotionFrames) -> ErrorEffects:
         tau, gradient = recompute_torques(frames, fitted.tree), fit_gradient(frames, fitted)
         R = body_poses(fitted.tree, frames.q)[0]
         torque_changes, gradient_changes = [], []
@@ -557,9 +557,9 @@ def pose_offset_columns(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
             torque_changes.append(factor * (recompute_torques(frames, other.tree) - tau))
             gradient_changes.append(factor * (fit_gradient(replace(frames, seen_at=seen_at), other) - gradient))
         models = tuple((float(factor), other) for factor, other, _ in others)
-        return replace(stack_columns(frames, torque_changes, gradient_changes), models=models)
+        return replace(stack_error_effects(frames, torque_changes, gradient_changes), models=models)
 
-    return compute_columns
+    return compute_effects
 
 
 # -- Random errors of markers (noise and soft tissue) after the filter, and the variance of a torque
@@ -612,7 +612,7 @@ def marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> MarkerMoments
     if inputs.poses is not None:
         poses, errors = PosePoints.from_inputs(inputs), inputs.poses
         noise = filtered_noise_moments(np.isfinite(raw[..., 0]), rate_hz, cutoff_hz, order)
-        moving = (0.0, *errors.shares[1:])  # the offset also changes the model: `pose_offset_columns`
+        moving = (0.0, *errors.shares[1:])  # the offset also changes the model: `pose_offset_error_effects`
         return MarkerMoments(
             noise_m=poses.noise(inputs, magnitudes),
             skin_m=np.repeat(errors.size, len(poses.groups)),

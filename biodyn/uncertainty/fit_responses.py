@@ -31,7 +31,7 @@ from biodyn.processing.kinematics.visibility import (
 )
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body import Multibody, body_poses, inverse_dynamics_derivatives, joint_jacobians
-from biodyn.uncertainty.error_sources import ErrorColumns, MotionFrames, Source, to_single_precision
+from biodyn.uncertainty.error_sources import ErrorEffects, MotionFrames, Source, to_single_precision
 from biodyn.uncertainty.propagation_inputs import PAIRS, Magnitudes, stride_movement_moments
 
 # -- Coordinates that the fit regularises if they are unobservable in the posture of the leg
@@ -271,7 +271,7 @@ class SmoothedResponse:
             rows, response = _interpolate_in_stretch(stretch, at, self.by_markers[number])
             weighted[rows, stretch.place] += response
 
-    def source_columns(self, name: str, source: Source, frames: MotionFrames) -> ErrorColumns:
+    def source_effects(self, name: str, source: Source, frames: MotionFrames) -> ErrorEffects:
         """Return the error columns of a source in some frames, with the response of the regularised curves added to the
         gradient."""
         columns = source(frames)

@@ -110,7 +110,7 @@ class _DrawCovariance:
     def from_trial(cls, trial: ImportedInputs) -> _DrawCovariance:
         """Return an accumulator without draws."""
         every = max(round(trial.inputs.rate_hz / RATE_HZ), 1)
-        q = recompute_draw(trial, unchanged_draw(trial))[0]
+        q = recompute_draw(trial, nominal_draw(trial))[0]
         frames = np.flatnonzero(np.isfinite(q).all(axis=1) & (np.arange(len(q)) % every == 0))
         mb = trial.model.multibody
         names = tuple(mb.bodies[body].name for body in StickFigure.from_posture(mb).bodies)
@@ -136,7 +136,7 @@ def _joint_and_end_positions(model: OpenSimModel, q: FloatArray, names: Sequence
     return points[:, [*at, *(k + len(figure.bodies) for k in at)]]
 
 
-def unchanged_draw(trial: ImportedInputs) -> InputDraw:
+def nominal_draw(trial: ImportedInputs) -> InputDraw:
     """Return the inputs of the trial without any random error."""
     return InputDraw(trial.model.osim, trial.positions, trial.wrenches, trial.cutoff_hz)
 
@@ -172,7 +172,7 @@ def perturbed_inputs(
 
     Random draws have equal weights with sum 1; independent errors of one SD (point of application, cut-off) have weight 1 each.
     """
-    bare = unchanged_draw(trial)
+    bare = nominal_draw(trial)
 
     def shift_positions(change: FloatArray) -> InputDraw:
         return replace(bare, positions=trial.positions + change)
@@ -266,7 +266,7 @@ def shift_joint_centres(model: ImportedModel, shifts: dict[str, FloatArray]) -> 
         parent = model.skeleton.body(name).parent
         own_shift = model.frames[parent].R_LB @ shift
         back[name] = standing[index(name)].T @ standing[index(parent)] @ own_shift
-        first[_first_axis(own.multibody, name)] = own_shift
+        first[_first_axis_name(own.multibody, name)] = own_shift
     bodies = []
     for body in own.multibody.bodies:
         place = body.p_PJ + first.get(body.name, 0.0) - (back.get(body.parent, 0.0) if body.parent else 0.0)
@@ -312,7 +312,7 @@ def randomise_inertias(model: ImportedModel, magnitudes: Magnitudes, rng: np.ran
     return _replace_bodies(own, bodies)
 
 
-def _first_axis(mb: Multibody, name: str) -> str:
+def _first_axis_name(mb: Multibody, name: str) -> str:
     """Return the name of the first axis (or the body) of the tree that connects a body of the file to its parent."""
     body = mb.bodies[mb.body_index(name)]
     while body.parent is not None and "/" in body.parent:

@@ -203,7 +203,7 @@ def parameter_sensitivities(
     rate_hz = inputs.rate_hz / apart
     by_column = {}
     for name, source in sources.items():
-        column = smoothed.source_columns(name, source, frames)
+        column = smoothed.source_effects(name, source, frames)
         change = column.torque
         if column.gradient.shape[2]:
             step = -inverse_hessian @ column.gradient

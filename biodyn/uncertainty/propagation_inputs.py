@@ -17,7 +17,7 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.processing.calibration.standing_posture import CalibrationSource
 from biodyn.processing.dynamics.inverse_dynamics import Dynamics
 from biodyn.processing.gait.cycles import find_gait_cycles
-from biodyn.processing.kinematics.least_squares import fit_once
+from biodyn.processing.kinematics.least_squares import fit_skeleton_to_markers
 from biodyn.processing.kinematics.settings import InverseKinematicsSettings
 from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.processing.kinematics.visibility import VISIBILITY_RAMP_S, visibility_weights
@@ -362,7 +362,7 @@ class TrialInputs:
 
     def refit(self, model: SubjectModel, markers: Markers) -> Fit:
         """Return the fit of another skeleton to other smoothed markers, computed as in the analysis."""
-        return fit_once(model, replace(self.signals, markers=markers), self.fit_settings)
+        return fit_skeleton_to_markers(model, replace(self.signals, markers=markers), self.fit_settings)
 
     def fitted_positions(self, markers: Markers) -> FloatArray:
         """Return the positions (T, M, 3) m of the `markers` that the fit uses, in the order of the fit."""

@@ -17,14 +17,14 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body import body_poses
 from biodyn.uncertainty import error_sources
 from biodyn.uncertainty.error_sources import (
-    ErrorColumns,
+    ErrorEffects,
     MarkerMoments,
     MarkerTree,
     MotionFrames,
     Source,
     marker_moments,
     noise_variance,
-    pose_offset_columns,
+    pose_offset_error_effects,
     to_single_precision,
 )
 from biodyn.uncertainty.fit_responses import (
@@ -54,10 +54,10 @@ from biodyn.uncertainty.propagation_inputs import Magnitudes, TrialInputs, load_
 from biodyn.uncertainty.settings import UncertaintySettings
 
 _BY_COLUMN: dict[str, Callable[[TrialInputs, Magnitudes], Source]] = {
-    "joint_centres": error_sources.joint_centre_columns,
-    "inertias": error_sources.inertia_columns,
-    "centre_of_pressure": error_sources.centre_of_pressure_columns,
-    "cutoff": error_sources.cutoff_columns,
+    "joint_centres": error_sources.joint_centre_error_effects,
+    "inertias": error_sources.inertia_error_effects,
+    "centre_of_pressure": error_sources.centre_of_pressure_error_effects,
+    "cutoff": error_sources.cutoff_error_effects,
 }
 # White noise, and movement with the stride, of markers or of measured poses.
 _OF_MARKERS, _OF_POSES = ("marker_noise", "soft_tissue"), ("pose_noise", "pose_errors")
@@ -283,7 +283,7 @@ def error_source_names(inputs: TrialInputs) -> tuple[str, ...]:
 
 
 def _error_source_builders(inputs: TrialInputs) -> dict[str, Callable[[TrialInputs, Magnitudes], Source]]:
-    return _BY_COLUMN if inputs.poses is None else {_OF_POSES[1]: pose_offset_columns, **_BY_COLUMN}
+    return _BY_COLUMN if inputs.poses is None else {_OF_POSES[1]: pose_offset_error_effects, **_BY_COLUMN}
 
 
 def frame_blocks(first: int, stop: int, size: int) -> list[tuple[slice, slice]]:
@@ -314,7 +314,7 @@ def _propagate(
     random, moving = _OF_MARKERS if markers.poses is None else _OF_POSES
     shape = (count, len(frames.rows) + len(frames.joints))
     variance = {name: np.zeros(shape) for name in error_source_names(inputs)}
-    columns = {name: smoothed.source_columns(name, source, frames) for name, source in errors.sources.items()}
+    columns = {name: smoothed.source_effects(name, source, frames) for name, source in errors.sources.items()}
     gradient = np.concatenate([column.gradient for column in columns.values()], axis=2) if columns else None
     G = torque_response(
         mb, frames.q, frames.v, frames.vdot, frames.wrenches, inputs.dynamics.foot_wrench_links, frames.rows
@@ -384,7 +384,7 @@ def _add_joint_positions(
     by_markers: FloatArray,
     steps: FloatArray,
     errors: _TrialErrors,
-    columns: Mapping[str, ErrorColumns],
+    columns: Mapping[str, ErrorEffects],
 ) -> None:
     """Add the joint positions in the rows `at`; `by_markers`, `steps`: responses of the fit to markers and parameters."""
     markers, factor = errors.markers, errors.factor

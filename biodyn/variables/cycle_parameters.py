@@ -34,7 +34,7 @@ def side_signs(definition: ParameterDefinition, sides: Sequence[str]) -> FloatAr
     return sign * np.array([SIDE_SIGN[side] for side in sides], dtype=np.float64) if definition.mirrored else sign
 
 
-def extend_to_end(curves: FloatArray) -> FloatArray:
+def extend_to_cycle_end(curves: FloatArray) -> FloatArray:
     """Extend curves (n, 101) with their last known value if only the last samples of swing are missing."""
     most = 3  # samples; a plate filter affects 3 % of the cycle before the next strike
     known = np.isfinite(curves)
@@ -82,7 +82,7 @@ def apply_operation(
 ) -> FloatArray:
     """Return the result (N,) of an operation on curves (N, 101) between start and end (N,), percent of cycles of a duration
     (N,) s."""
-    curves, known = extend_to_end(curves), np.isfinite(start) & np.isfinite(end)
+    curves, known = extend_to_cycle_end(curves), np.isfinite(start) & np.isfinite(end)
     if definition.operation == "at_percent":
         at = start + (end - start) * (definition.at or 0.0) / 100.0
         return np.where(known, _interpolated_value(curves, np.where(known, at, 0.0)), np.nan)

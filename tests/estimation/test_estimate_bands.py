@@ -16,7 +16,7 @@ from biodyn.estimation.settings import EstimationSettings
 from biodyn.model.body_model import with_misplaced_centre
 from biodyn.processing.dynamics.inverse_dynamics import solve_dynamics
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.error_sources import MotionFrames, joint_centre_columns
+from biodyn.uncertainty.error_sources import MotionFrames, joint_centre_error_effects
 from biodyn.uncertainty.fit_responses import SmoothedResponse
 from biodyn.uncertainty.parameter_sensitivities import SoftTissue, parameter_sensitivities
 from biodyn.uncertainty.propagation_inputs import TrialInputs, load_magnitudes
@@ -78,7 +78,7 @@ def test_a_trunk_that_is_jointed_elsewhere_moves_its_mass_centre_as_told(
     moved_m = (again.summary.centre_shifts_m["torso"] - estimate.summary.centre_shifts_m["torso"])[axis]
 
     frames, magnitudes = asked(inputs, estimate), load_magnitudes()
-    source, still = joint_centre_columns(frames.inputs, magnitudes), SmoothedResponse((), np.zeros(0), {})
+    source, still = joint_centre_error_effects(frames.inputs, magnitudes), SmoothedResponse((), np.zeros(0), {})
     skin = SoftTissue(np.zeros((len(inputs.model.markers), 1)), magnitudes.shares, magnitudes.stride_s)
     answers = parameter_sensitivities(estimate.summary.constants, frames, {"joint_centres": source}, still, skin)
     sizes = [

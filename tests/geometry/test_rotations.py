@@ -20,7 +20,7 @@ def test_cardan_angles_come_back(angles: np.ndarray):
 
 
 def test_cardan_matrix_is_the_product_of_three_turns(angles: np.ndarray):
-    z, x, y = (rotations.axis_angle(axis, angles[:, k]) for k, axis in enumerate(np.eye(3)[[2, 0, 1]]))
+    z, x, y = (rotations.matrices_from_axis_angle(axis, angles[:, k]) for k, axis in enumerate(np.eye(3)[[2, 0, 1]]))
     assert rotations.matrices_from_cardan_zxy(angles) == pytest.approx(z @ x @ y, abs=1e-14)
 
 
@@ -61,7 +61,7 @@ def test_quaternions_are_those_of_scipy():
 
 
 def test_neighbouring_quaternions_lie_in_one_half_of_the_sphere():
-    turning = rotations.axis_angle(np.array([0.0, 1.0, 0.0]), np.linspace(0.0, 6.0, 40))
+    turning = rotations.matrices_from_axis_angle(np.array([0.0, 1.0, 0.0]), np.linspace(0.0, 6.0, 40))
     quaternions = np.array([rotations.quaternion_from_matrix(R) for R in turning])
     assert np.einsum("ij,ij->i", quaternions[1:], quaternions[:-1]).min() < 0.0  # w >= 0 makes one jump
     smooth = rotations.continuous_quaternions(2.0 * quaternions)

@@ -55,7 +55,7 @@ def test_spread_rows_are_derivatives_by_the_coefficients_of_a_spline(first, step
     count = (frames - 1 - first) // step + 2 - len(differences)
     scale = rng.normal(size=(count, len(places)))
     rows = np.empty((count, len(places), 5 + len(differences) - 1, len(columns)))
-    kernels.spline_coefficient_rows(
+    kernels.fill_spline_coefficient_rows(
         *parts, (first, step), places, columns, weights, np.array(differences), scale, rows, np.empty((3, len(columns)))
     )
     expected = np.zeros_like(rows)

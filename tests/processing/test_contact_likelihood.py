@@ -12,7 +12,7 @@ from biodyn.processing.gait.kinematic_events import (
     contact_transition,
     foot_kinematics,
     load_strike_odds,
-    probability_near,
+    probability_within_tolerance,
     refine_events_from_kinematics,
     refine_foot_offs,
     refine_strikes,
@@ -125,7 +125,7 @@ def test_a_foot_off_lies_between_its_two_marks_and_is_less_sure_where_they_disag
     found = refine_foot_offs([near, far, strike], toe, _RATE_HZ)
     assert found[0].time_s == pytest.approx(marked_s - 0.002, abs=2e-3)
     assert found[1].time_s == pytest.approx(marked_s - 0.040, abs=4e-3)
-    assert found[0].confidence == pytest.approx(probability_near(0.0098), abs=0.01)
+    assert found[0].confidence == pytest.approx(probability_within_tolerance(0.0098), abs=0.01)
     assert found[1].confidence < 0.75
     assert found[2] == strike
     still = {"r": np.zeros((200, 3))}

@@ -29,9 +29,9 @@ from biodyn.checks.estimators.plate_evidence import moment_effect, pressure_cent
 from biodyn.checks.estimators.plate_height import floor_tilt, report_tilted_markers
 from biodyn.checks.estimators.plate_signals import (
     find_unloaded_forces,
+    reason_for_unloaded_plates,
     report_force_unit,
     report_moment_unit,
-    unloaded_cause,
     unloaded_level,
 )
 from biodyn.checks.estimators.signals import find_long_gaps, find_spikes, report_different_filters, report_gaps
@@ -419,9 +419,9 @@ def test_forces_in_kilonewton_stop_the_program_with_the_cause(laboratory, tmp_pa
 
 def test_silent_plates_are_told_apart(evidence):
     silent = [replace(plate, wrench=np.zeros_like(plate.wrench)) for plate in evidence.plates]
-    assert "constant" in unloaded_cause(silent)
+    assert "constant" in reason_for_unloaded_plates(silent)
     noise = np.random.default_rng(0).normal(scale=1e-3, size=silent[0].wrench.shape)
-    assert "Nobody stepped on the plates" in unloaded_cause([replace(silent[0], wrench=noise)])
+    assert "Nobody stepped on the plates" in reason_for_unloaded_plates([replace(silent[0], wrench=noise)])
 
 
 def test_mass_follows_the_plates(analysis, evidence):

@@ -112,7 +112,7 @@ def _at_frames(result: TrialResult, values: FloatArray, rate_hz: float) -> Float
 def test_samples_at_the_frames_are_those_of_the_frames(walk_result: TrialResult) -> None:
     """One filter, one sum over plates: what differs is that the edges of a contact end a little earlier in one of them."""
     analysis = walk_result.analysis
-    forces, reaction = analysis.plate_rate_forces, analysis.reaction.at_full_bandwidth
+    forces, reaction = analysis.plate_rate_forces, analysis.reaction.full_bandwidth_reaction
     assert forces is not None
     for side, wrench in forces.wrench.items():
         rows = _at_frames(walk_result, forces.loaded[side][:, None], forces.rate_hz)[:, 0]
@@ -141,11 +141,11 @@ def test_what_nobody_walks_has_no_peak(walk_result: TrialResult) -> None:
     analysis = walk_result.analysis
     measured = analysis.recording.markers.rate_hz, analysis.subject.mass_kg
     cycles = list(analysis.cycles)
-    before = stance_peaks(cycles, analysis.plate_rate_forces, analysis.reaction.at_full_bandwidth, *measured)
+    before = stance_peaks(cycles, analysis.plate_rate_forces, analysis.reaction.full_bandwidth_reaction, *measured)
     row = int(np.flatnonzero(np.isfinite(before).all(axis=1))[0])
     column = cycles[row].variables.index("ground_force_x")
     cycles[row] = replace(cycles[row], reasons={column: "jumps"})
-    after = stance_peaks(cycles, analysis.plate_rate_forces, analysis.reaction.at_full_bandwidth, *measured)
+    after = stance_peaks(cycles, analysis.plate_rate_forces, analysis.reaction.full_bandwidth_reaction, *measured)
     gone = [peak.axis == "x" for peak in ground_peak_definitions()]
     assert np.isnan(after[row, gone]).all()
     np.testing.assert_array_equal(after[row, np.logical_not(gone)], before[row, np.logical_not(gone)])

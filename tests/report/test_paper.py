@@ -22,9 +22,9 @@ from biodyn.output.figures.trial import TrialView
 from biodyn.output.report.pdf_report import (
     Letterhead,
     PdfWriter,
-    chosen_letterhead,
     is_biodyn_pdf,
     read_letterhead,
+    requested_letterhead,
     trial_pdf,
     typeset_pages,
 )
@@ -218,8 +218,8 @@ def test_a_wrong_head_is_refused(tmp_path: Path, text: str, told: str) -> None:
 def test_a_pdf_is_refused_in_a_sentence_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("biodyn.output.report.pdf_report.find_spec", lambda name: None)
     with pytest.raises(ResultError, match="fpdf2"):
-        chosen_letterhead(True, None)
-    assert chosen_letterhead(False, None) is None
+        requested_letterhead(True, None)
+    assert requested_letterhead(False, None) is None
 
 
 def test_only_its_own_pdf_is_known_as_such(tmp_path: Path, walk_pdf: bytes) -> None:

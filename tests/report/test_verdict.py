@@ -11,7 +11,7 @@ from support.synthetic import MASS_KG, UNMEASURED, walker, with_mass
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks import add_verdict
-from biodyn.checks.estimators.residual import FAIL_FACTOR, unseen_wrench
+from biodyn.checks.estimators.residual import FAIL_FACTOR, unobserved_segments_wrench_sd
 from biodyn.checks.registry import checks_of_kind
 from biodyn.checks.trial_facts import residual_limits
 from biodyn.checks.verdict import verdict_of
@@ -200,7 +200,7 @@ def test_what_nobody_saw_is_open_by_its_upright_twin() -> None:
     c, s = np.cos(tilted), np.sin(tilted)
     turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     fit = replace(still.fit, model=hidden, link_R_W=turn @ still.fit.link_R_W)
-    force, moment = unseen_wrench(fit, still.dynamics, load_magnitudes(), 1.0, 100.0)
+    force, moment = unobserved_segments_wrench_sd(fit, still.dynamics, load_magnitudes(), 1.0, 100.0)
     middle = slice(20, 180)
     np.testing.assert_allclose(force[middle], 0.0, atol=1e-6)
     # Centre of what is carried, upright, relative to the pelvis; joints of the template stand one above the other.
@@ -214,7 +214,7 @@ def test_what_nobody_saw_is_open_by_its_upright_twin() -> None:
     expected = np.cross(lever, (0.0, mass * 9.80665, 0.0))
     np.testing.assert_allclose(moment[100], np.abs(expected), atol=1e-6)
     assert np.linalg.norm(expected) > 5.0
-    seen_force, seen_moment = unseen_wrench(still.fit, still.dynamics, load_magnitudes(), 1.0, 100.0)
+    seen_force, seen_moment = unobserved_segments_wrench_sd(still.fit, still.dynamics, load_magnitudes(), 1.0, 100.0)
     assert not seen_force.any()
     assert not seen_moment.any()
 

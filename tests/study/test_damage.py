@@ -18,7 +18,7 @@ from biodyn.study.group.group_analysis import possible_names
 from biodyn.study.options import AnalysisOptions
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.result import StudyResult
-from biodyn.study.study import Study, remove_obsolete
+from biodyn.study.study import Study, remove_obsolete_results
 from biodyn.study.trial_record import read_trial_record
 from biodyn.trial.result import TrialResult
 
@@ -124,7 +124,7 @@ def test_recordings_anywhere_in_the_output_survive(out: Path) -> None:
             (place / name).write_text("mine", encoding="utf-8")
     smaller = StudyPlan(plan.name, plan.root, plan.trials[1:], ())
     for _ in range(2):
-        remove_obsolete(out, smaller.trials)
+        remove_obsolete_results(out, smaller.trials)
         Study(StudyDefinition(), smaller).summarise(out)
     for place in places:
         for name in names:
@@ -140,7 +140,7 @@ def test_a_linked_trial_folder_is_not_emptied(out: Path, tmp_path: Path) -> None
     (out / "trials" / "S98").mkdir()
     (out / "trials" / "S98" / "walk").symlink_to(archive / "walk")
     (out / "trials" / "S99").symlink_to(archive)
-    remove_obsolete(out, plan.trials)
+    remove_obsolete_results(out, plan.trials)
     assert (archive / "walk" / "trial.json").is_file()
     assert (archive / "walk" / "cycles.parquet").is_file()
 

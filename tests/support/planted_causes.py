@@ -12,7 +12,7 @@ from biodyn.comparison import part_exchange
 from biodyn.comparison.differences import CycleSpan
 from biodyn.comparison.moment_convention import MomentConvention
 from biodyn.conventions import FloatArray
-from biodyn.geometry.rotations import axis_angle
+from biodyn.geometry.rotations import matrices_from_axis_angle
 from biodyn.model.body_model import SubjectModel, with_bodies, with_inertias, with_mass, with_misplaced_centre
 from biodyn.model.skeleton import Inertia, static_angles
 from biodyn.processing.dynamics.inverse_dynamics import solve_dynamics
@@ -166,7 +166,7 @@ def _leg(model: SubjectModel, side: str) -> list[str]:
 
 def with_turned_axes(model: SubjectModel, body: str, angle_rad: float) -> SubjectModel:
     """Return the model whose segment has its axes turned about its long axis: markers and joint centres stay in place."""
-    turn: FloatArray = axis_angle(np.array([0.0, 1.0, 0.0]), angle_rad)
+    turn: FloatArray = matrices_from_axis_angle(np.array([0.0, 1.0, 0.0]), angle_rad)
     bodies = []
     for part in model.bodies:
         name, above = part.definition.name, part.definition.parent

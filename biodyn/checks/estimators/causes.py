@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from biodyn.checks.estimators.plate_evidence import MatchedStep, PlateEvidence, is_on_plate
-from biodyn.checks.estimators.plate_faults import corrected_wrenches, shifted_wrench
+from biodyn.checks.estimators.plate_faults import iterate_fault_corrections, wrench_change_by_shift
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, IntArray, Side
 from biodyn.diagnostics import Diagnostic, effect_text, severity_of
-from biodyn.geometry.rotations import axis_angle, cross
+from biodyn.geometry.rotations import cross, matrices_from_axis_angle
 from biodyn.library.toml_files import load_table
 
 _X, _UP, _Z = np.eye(3)
@@ -84,7 +84,7 @@ class Cause:
             for n, change in wrenches.items():
                 changes[n] = changes.get(n, 0.0) + parameter * change
         if self.candidate.kind == "tilt":
-            R = axis_angle(_Z if self.candidate.name == "along" else _X, self.size)
+            R = matrices_from_axis_angle(_Z if self.candidate.name == "along" else _X, self.size)
             return {n: plate.rotated(R).wrench for n, plate in enumerate(evidence.plates)}
         return {n: evidence.plates[n].wrench - change for n, change in changes.items()}
 
@@ -99,17 +99,20 @@ class Disagreement:
     def __init__(self, evidence: PlateEvidence) -> None:
         self.evidence = evidence
         self._table = load_table("checks/checks")["disagreement"]
-        whole = [step for step in evidence.steps if _is_whole(evidence, step)]
-        self._steps = _sample(whole, self._table["most_steps"])
+        whole = [step for step in evidence.steps if _is_whole_foot_measured(evidence, step)]
+        self._steps = _evenly_spaced_items(whole, self._table["most_steps"])
         self._parts = len(self._table["path"])
         frames = [np.array_split(np.flatnonzero(step.high_force), self._parts) for step in self._steps]
         self._foot_frames = [part for parts in frames for part in parts]
-        self._body_frames = _sample(self._balanced_intervals(), self._table["most_bins"])
+        self._body_frames = _evenly_spaced_items(self._balanced_intervals(), self._table["most_bins"])
         self._feet = np.arange(len(self._foot_frames) + len(self._body_frames)) < len(self._foot_frames)
         self._zero = np.zeros_like(evidence.required)
         plates = {n: plate.wrench for n, plate in enumerate(evidence.plates)}
         delay = self._differences(
-            {n: delay_change(wrench, self._table["late_sd_s"] * evidence.rate_hz) for n, wrench in plates.items()},
+            {
+                n: wrench_change_by_delay(wrench, self._table["late_sd_s"] * evidence.rate_hz)
+                for n, wrench in plates.items()
+            },
             self._zero,
         )
         constants = np.column_stack([delay.ravel(), *(column.ravel() for column in self._constant_effects())])
@@ -158,7 +161,7 @@ class Disagreement:
         """Return the values `shape` of the steps, repeated for the parts of each step, and 0 for the body, (n,)."""
         return np.append(np.repeat(shape, self._parts), np.zeros(len(self._body_frames)))
 
-    def _in_single_support(self, step: MatchedStep) -> FloatArray:
+    def _single_support_mask(self, step: MatchedStep) -> FloatArray:
         """Return 1 (n,) for the short intervals in single support of a step, else 0."""
         bins = [step.single_support[frames[len(frames) // 2]] for frames in self._body_frames]
         return np.append(np.zeros(len(self._foot_frames)), bins)
@@ -210,11 +213,11 @@ class Disagreement:
         shapes += [(self._feet * (part == share), sd["foot_part"]) for share in np.unique(part[self._feet])]
         shapes += [(~self._feet, sd["body"])]
         shapes += [(self._repeat_for_parts(one), sd["step"]) for one in np.eye(len(self._steps)).tolist()]
-        shapes += [(self._in_single_support(step), sd["body_step"]) for step in self._steps]
+        shapes += [(self._single_support_mask(step), sd["body_step"]) for step in self._steps]
         for shape, sds in shapes:
             yield from (np.outer(shape, row) for row in np.diag(sds) if row.any())
         plates = enumerate(self.evidence.plates)
-        shift = self._differences({n: shifted_wrench(plate.wrench, _X) for n, plate in plates}, self._zero)
+        shift = self._differences({n: wrench_change_by_shift(plate.wrench, _X) for n, plate in plates}, self._zero)
         for along_foot in (self._feet, self._feet * part):  # position and length of the soles
             yield self.evidence.sole_sd_m * along_foot[:, None] * shift
         yield self._table["mass_sd"] * self._differences({}, self.evidence.required)
@@ -227,12 +230,12 @@ def _part_means(values: FloatArray, parts: Sequence[IntArray]) -> FloatArray:
     return np.asarray(np.add.reduceat(values, np.cumsum([0, *lengths[:-1]])) / np.array(lengths)[:, None])
 
 
-def _sample(items: list[Any], most: int) -> list[Any]:
+def _evenly_spaced_items(items: list[Any], most: int) -> list[Any]:
     """Return at most `most` items, evenly distributed."""
     return items if len(items) <= most else [items[k] for k in np.linspace(0, len(items) - 1, most).astype(int)]
 
 
-def _is_whole(evidence: PlateEvidence, step: MatchedStep) -> bool:
+def _is_whole_foot_measured(evidence: PlateEvidence, step: MatchedStep) -> bool:
     """Return whether one plate measured the whole foot, according to its force or, because a channel may be wrong, to the
     position of the foot."""
     if step.side is None or not step.heel_to_toe or not np.isfinite(step.heel).all():
@@ -248,7 +251,7 @@ def inertial_wrench(evidence: PlateEvidence) -> FloatArray:
     return evidence.required - np.hstack([cross(evidence.centre_of_mass, gravity), gravity])
 
 
-def delay_change(wrench: FloatArray, frames: float) -> FloatArray:
+def wrench_change_by_delay(wrench: FloatArray, frames: float) -> FloatArray:
     """Return the change (T, 6) of a wrench by a delay; values that were not measured are interpolated."""
     at, known = np.arange(len(wrench)), np.isfinite(wrench).all(axis=1)
     if not known.any():
@@ -294,8 +297,8 @@ def iterate_candidates(
     faults: dict[tuple[str, str], list[Candidate]] = {}
     for n in plates:
         shares = channels(n)
-        yield from _causes_of_plate(evidence, n, shares)
-        for name, fault in _faults_of_plate(evidence, n, shares):
+        yield from _sized_plate_faults(evidence, n, shares)
+        for name, fault in _unsized_plate_faults(evidence, n, shares):
             yield fault
             faults.setdefault((fault.code, name), []).append(fault)
     for (_, name), same in faults.items():  # of all plates, by a wrong convention in the file
@@ -306,7 +309,7 @@ def iterate_candidates(
     places = {n: plate.corners.mean(axis=0) * (1.0, 0.0, 1.0) for n, plate in enumerate(evidence.plates)}
 
     def shifts(shift_of: Callable[[FloatArray], FloatArray]) -> tuple[Wrenches, None]:
-        return {n: shifted_wrench(wrench, shift_of(places[n])) for n, wrench in wrenches.items()}, None
+        return {n: wrench_change_by_shift(wrench, shift_of(places[n])) for n, wrench in wrenches.items()}, None
 
     if len(plates) > 1:
         # An error of the origin is frequent, and the constants of the person limit how much of it shows.
@@ -317,7 +320,8 @@ def iterate_candidates(
         axes = [step.axes for step in evidence.steps if step.side == side and step.plate in plates]
         if axes:
             units = tuple(
-                ({n: shifted_wrench(w, axis) for n, w in wrenches.items()}, None) for axis in np.mean(axes, axis=0)
+                ({n: wrench_change_by_shift(w, axis) for n, w in wrenches.items()}, None)
+                for axis in np.mean(axes, axis=0)
             )
             yield Candidate("marker-moved", None, units, 6.0, PLATE_SHIFT_M, SIDE_NAMES[side], kind="foot", side=side)
     inertia, gravity = inertial_wrench(evidence), evidence.weight_n * _UP
@@ -329,16 +333,17 @@ def iterate_candidates(
     yield Candidate("frame-rate-doubtful", None, (({}, inertia),), 6.0, 0.13, kind="rate")
     delays_s = np.linspace(-0.06, 0.06, 25)
     units = tuple(
-        ({n: delay_change(wrench, s * evidence.rate_hz) for n, wrench in wrenches.items()}, None) for s in delays_s
+        ({n: wrench_change_by_delay(wrench, s * evidence.rate_hz) for n, wrench in wrenches.items()}, None)
+        for s in delays_s
     )
     yield Candidate("time-offset", None, units, 3.0, 0.0, kind="delay", path=(delays_s, np.eye(len(delays_s))))
 
 
-def _causes_of_plate(evidence: PlateEvidence, n: int, channels: Mapping[str, FloatArray]) -> Iterator[Candidate]:
-    """Yield the faults of one plate."""
+def _sized_plate_faults(evidence: PlateEvidence, n: int, channels: Mapping[str, FloatArray]) -> Iterator[Candidate]:
+    """Yield the faults of one plate that have a size (shift, rotation, gain)."""
     plate = evidence.plates[n]
     wrench, centre = plate.wrench, plate.corners.mean(axis=0)
-    yield _shift_of_plate(evidence, n)
+    yield _plate_shift_candidate(evidence, n)
     at_centre = np.hstack([wrench[:, :3] - cross(centre, wrench[:, 3:]), wrench[:, 3:]])
     level = at_centre * np.tile(_X + _Z, 2)
     across = np.hstack([cross(_UP, at_centre[:, :3]), cross(_UP, at_centre[:, 3:])])
@@ -355,7 +360,7 @@ def _causes_of_plate(evidence: PlateEvidence, n: int, channels: Mapping[str, Flo
         yield Candidate("plate-channel-gain", n, units, complexity, np.log(1.15), name, kind="gain")
 
 
-def _faults_of_plate(
+def _unsized_plate_faults(
     evidence: PlateEvidence, n: int, channels: Mapping[str, FloatArray]
 ) -> Iterator[tuple[str, Candidate]]:
     """Yield the faults of one plate that have no size (signs, exchanges, quarter turns), each with a name that is the same for
@@ -366,7 +371,7 @@ def _faults_of_plate(
         code = "plate-force-sign" if np.nan_to_num(share[:, 3:]).any() else "plate-moment-sign"
         name, units = "as if channel {} had the opposite sign", (({n: 2.0 * share}, None),)
         yield name.format(k), Candidate(code, n, units, 4.0, 0.0, name.format(label), _SIGN, "fault", size)
-    for fault, corrected in corrected_wrenches(plate):
+    for fault, corrected in iterate_fault_corrections(plate):
         units = (({n: plate.wrench - corrected.wrench}, None),)
         yield fault.what, Candidate(fault.code, n, units, 4.0, 0.0, fault.what, fault.hint, "fault", size)
 
@@ -418,7 +423,7 @@ def _equally_likely_causes(causes: Sequence[Cause], least_score: float) -> Itera
 
 def plate_shifts(disagreement: Disagreement) -> list[float]:
     """Return the distance (m) of each plate from the position at which it agrees best with feet and motion."""
-    shifts = [replace(_shift_of_plate(disagreement.evidence, n), least=0.0) for n in disagreement.plates]
+    shifts = [replace(_plate_shift_candidate(disagreement.evidence, n), least=0.0) for n in disagreement.plates]
     return [cause.size for cause in (estimate_cause(disagreement, shift) for shift in shifts) if cause is not None]
 
 
@@ -485,6 +490,6 @@ def _describe_cause(evidence: PlateEvidence, cause: Cause) -> tuple[str, str]:
     return text, candidate.hint or words["hint"]
 
 
-def _shift_of_plate(evidence: PlateEvidence, n: int) -> Candidate:
-    units = tuple(({n: shifted_wrench(evidence.plates[n].wrench, axis)}, None) for axis in (_X, _Z))
+def _plate_shift_candidate(evidence: PlateEvidence, n: int) -> Candidate:
+    units = tuple(({n: wrench_change_by_shift(evidence.plates[n].wrench, axis)}, None) for axis in (_X, _Z))
     return Candidate("plate-moved", n, units, 4.0, PLATE_SHIFT_M, kind="plate")

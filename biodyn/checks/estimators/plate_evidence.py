@@ -139,7 +139,7 @@ def collect_evidence(
     complete = np.isfinite(required[:, 0])
     carried = {side: np.zeros(len(complete), dtype=bool) for side in SIDES}
     for plate, first, stop in loads:
-        matched = [(_overlap_share((first, stop), stance[1:]), stance) for stance in stances]
+        matched = [(_overlap_fraction((first, stop), stance[1:]), stance) for stance in stances]
         score, stance = max(matched, default=(0.0, None), key=lambda item: item[0])
         side = stance[0] if stance is not None and score >= least_overlap else None
         if side is not None and stance is not None:
@@ -294,7 +294,7 @@ def _widen_stance(stance: BoolArray, rate_hz: float, before_s: float, after_s: f
     return wide
 
 
-def _overlap_share(a: tuple[int, int], b: tuple[int, int]) -> float:
+def _overlap_fraction(a: tuple[int, int], b: tuple[int, int]) -> float:
     shared = min(a[1], b[1]) - max(a[0], b[0])
     return shared / (max(a[1], b[1]) - min(a[0], b[0]))
 

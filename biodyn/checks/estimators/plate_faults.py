@@ -154,7 +154,7 @@ def find_swapped_plates(evidence: PlateEvidence) -> tuple[Diagnostic, ...]:
     return tuple(notes)
 
 
-def shifted_wrench(wrench: FloatArray, shift_m: FloatArray) -> FloatArray:
+def wrench_change_by_shift(wrench: FloatArray, shift_m: FloatArray) -> FloatArray:
     """Return the change (T, 6) of a wrench by a shift (3,) m of its point of application."""
     force = wrench[:, 3:]
     return np.hstack([cross(shift_m, force), np.zeros_like(force)])
@@ -204,7 +204,7 @@ def plate_mismatch(evidence: PlateEvidence, number: int, plate: PlateWrench) -> 
     return float(means[0] + means[1] + means[2])
 
 
-def corrected_wrenches(plate: PlateWrench) -> Iterator[tuple[PlateFault, PlateWrench]]:
+def iterate_fault_corrections(plate: PlateWrench) -> Iterator[tuple[PlateFault, PlateWrench]]:
     """Yield every possible fault of the plate with the corrected wrench."""
     R, centre, _ = plate_axes(plate)
     force = plate.wrench[:, 3:]
@@ -300,7 +300,7 @@ def correct_corner_order(
     faults = [
         [
             _total_mismatch(evidence, n, plate)
-            for fault, plate in corrected_wrenches(evidence.plates[n])
+            for fault, plate in iterate_fault_corrections(evidence.plates[n])
             if not fault.z_up
         ]
         for n in judged
@@ -318,7 +318,7 @@ def correct_corner_order(
     return corrected, (_corner_order_note([plates[n].number for n in up], order, means),)
 
 
-def with_weight_of_plates(evidence: PlateEvidence) -> PlateEvidence:
+def with_mass_from_plates(evidence: PlateEvidence) -> PlateEvidence:
     """Return the evidence with the mass scaled to the vertical forces of the plates, if no mass was given."""
     ratio = abs(force_ratio(evidence))
     if not np.isfinite(ratio):

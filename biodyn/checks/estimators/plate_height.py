@@ -144,7 +144,7 @@ def measure_flat_feet(
             )
         stood = np.array([static[label][1] if label in static else np.nan for label in labels])
         heights.append(
-            FlatFoot(step.plate, float(above[k]), labels[k], ankle, over_zero, _agreed_height(stood - above))
+            FlatFoot(step.plate, float(above[k]), labels[k], ankle, over_zero, _consistent_height(stood - above))
         )
     return tuple(heights)
 
@@ -207,7 +207,7 @@ def _heights_above_plate(positions: FloatArray, corners: FloatArray) -> FloatArr
     return above
 
 
-def _agreed_height(differences: FloatArray) -> float:
+def _consistent_height(differences: FloatArray) -> float:
     """Return the mean over the markers, m; NaN if they disagree (moved marker or bent foot)."""
     known = differences[np.isfinite(differences)]
     if len(known) < 2 or float(known.std()) > float(load_table("checks/checks")["plate_height"]["markers_sd_m"]):
@@ -294,7 +294,7 @@ def _criterion_note(
     )
     limits = {"marker": table["lowest_marker_m"], "ankle": table["ankle_share"] * height, "zero": table["raised_m"]}
     value = abs(worst.raised_m) if kind == "zero" else worst.over_plate_m
-    return _position_note(evidence, [item.plate for item in plates], value, float(limits[kind]), text)
+    return _height_note(evidence, [item.plate for item in plates], value, float(limits[kind]), text)
 
 
 def _above_text(height_m: float) -> str:
@@ -314,7 +314,7 @@ def _plate_pair_finding(
         f"Relative to plate {first}, plate {second} is {_height_text(higher)} in the file than according to markers "
         "of flat feet and the static trial. One of the two heights is wrong."
     )
-    return _position_note(evidence, [first_plate, second_plate], abs(higher), limit_m, text)
+    return _height_note(evidence, [first_plate, second_plate], abs(higher), limit_m, text)
 
 
 def _single_plate_finding(evidence: PlateEvidence, n: int, higher: float, limit_m: float) -> Diagnostic:
@@ -322,14 +322,14 @@ def _single_plate_finding(evidence: PlateEvidence, n: int, higher: float, limit_
         f"Plate {evidence.plates[n].number} is {_height_text(higher)} in the file than according to markers of flat "
         "feet and the static trial, relative to the other plates."
     )
-    return _position_note(evidence, [n], abs(higher), limit_m, text)
+    return _height_note(evidence, [n], abs(higher), limit_m, text)
 
 
 def _height_text(higher: float) -> str:
     return f"{1e3 * abs(higher):.0f} mm {'higher' if higher > 0.0 else 'lower'}"
 
 
-def _position_note(evidence: PlateEvidence, plates: Sequence[int], value: float, limit: float, text: str) -> Diagnostic:
+def _height_note(evidence: PlateEvidence, plates: Sequence[int], value: float, limit: float, text: str) -> Diagnostic:
     steps = [step for step in evidence.steps if step.plate in plates]
     return Diagnostic(
         "plate-height",

@@ -48,7 +48,7 @@ def find_unloaded_forces(
     """
     notes = []
     for plate in plates:
-        removed = removed_level_n(plate)
+        removed = removed_offset_n(plate)
         level = unloaded_level(plate, foot_outlines, rate_hz)
         if level is not None and abs(level.force_n) > limit_n:
             notes.append(_remaining_offset_note(plate, level, rate_hz, weight_n, limit_n))
@@ -58,7 +58,7 @@ def find_unloaded_forces(
     return tuple(notes)
 
 
-def removed_level_n(plate: PlateWrench) -> float:
+def removed_offset_n(plate: PlateWrench) -> float:
     """Return the removed vertical offset, N; the largest if it drifts."""
     if plate.zero is None:
         return 0.0
@@ -271,7 +271,7 @@ def lever_arm_ratio(evidence: PlateEvidence) -> float:
     return float(np.median(ratios)) if ratios else float("nan")
 
 
-def unloaded_cause(plates: Sequence[PlateWrench]) -> str:
+def reason_for_unloaded_plates(plates: Sequence[PlateWrench]) -> str:
     """Return a sentence with the probable cause if no plate was loaded by a person."""
     # Lightest and heaviest person, N.
     people_n = (80.0, 3000.0)

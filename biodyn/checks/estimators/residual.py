@@ -33,7 +33,7 @@ _RESIDUALS = ("residual-force", "residual-moment")
 _CONSEQUENCES = frozenset((*_RESIDUALS, "contact-rejected", "contact-ambiguous", "estimate-not-made"))
 
 
-def causes_of_residual(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def findings_explaining_residual(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Return the findings that may cause a residual."""
     return tuple(note for note in findings if note.severity != "info" and note.code not in _CONSEQUENCES)
 
@@ -41,7 +41,7 @@ def causes_of_residual(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]
 def codes_of_residual_causes(decisive: Iterable[str], findings: Iterable[Diagnostic]) -> frozenset[str]:
     """Return the codes of the possible causes if the residual is among the decisive codes."""
     residual_decides = not set(_RESIDUALS).isdisjoint(decisive)
-    return frozenset(note.code for note in causes_of_residual(findings)) if residual_decides else frozenset()
+    return frozenset(note.code for note in findings_explaining_residual(findings)) if residual_decides else frozenset()
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def residual_limits(
     """Return the limits of the residual of a trial, from frames with known ground reaction of both feet.
 
     Because errors of measurement, of segment tables and of segments without markers (`unseen`: force and moment of
-    `unseen_wrench`) may have the same direction, their RMS values are added.
+    `unobserved_segments_wrench_sd`) may have the same direction, their RMS values are added.
     """
     # Difference between whole-body centres of mass of two published tables in the same walk (0.3-1.2 cm; valid walks:
     # 0.2-2.2 cm, docs/validation.md).
@@ -120,7 +120,7 @@ def residual_status(rms: float, limit: float, beyond: float) -> Status:
     return "pass" if rms <= limit else ("warn" if rms <= beyond else "fail")
 
 
-def unseen_share(model: SubjectModel) -> float:
+def unobserved_mass_fraction(model: SubjectModel) -> float:
     """Return the fraction of body mass in segments without markers, which are fixed to their parents."""
     carried = sum(body.inertia.mass for body in model.bodies if body.definition.name in model.locked_segments)
     return float(carried / model.mass_kg)
@@ -153,28 +153,28 @@ def report_large_residual(
     )
 
 
-def unseen_wrench(
+def unobserved_segments_wrench_sd(
     fit: Fit, dynamics: Dynamics, magnitudes: Magnitudes, stride_s: float, rate_hz: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return the uncertainty of force (T, 3) N and moment (T, 3) Nm about the root origin caused by segments without markers.
 
     Zero if every segment has markers; NaN next to frames without a pose.
     """
-    fixed = _fixed_wrench(fit, rate_hz)
+    fixed = _fixed_segments_wrench_sd(fit, rate_hz)
     assumed = residual_sd(fit, dynamics, magnitudes, stride_s)
     force, moment = (np.hypot(first, other) for first, other in zip(fixed, assumed, strict=True))
     return force, moment
 
 
-def _fixed_wrench(fit: Fit, rate_hz: float) -> tuple[FloatArray, FloatArray]:
+def _fixed_segments_wrench_sd(fit: Fit, rate_hz: float) -> tuple[FloatArray, FloatArray]:
     """Return the uncertainty caused by segments fixed to their parents."""
     force, moment = (np.zeros((len(fit.solved), 3)) for _ in range(2))
-    groups = _fixed_groups(fit.model)
+    groups = _combined_fixed_segments(fit.model)
     if not groups:
         return force, moment
     root = fit.model.skeleton.root.name
     R_root, p_root = fit.body_pose(root)
-    static = _static_attitudes(fit.model)
+    static = _static_orientations(fit.model)
     facing = _smoothed_heading(R_root, rate_hz)
     g = np.array(fit.model.multibody.gravity_W)
     for name, (mass, centre, inertia) in groups.items():
@@ -190,7 +190,7 @@ def _fixed_wrench(fit: Fit, rate_hz: float) -> tuple[FloatArray, FloatArray]:
     return force, moment
 
 
-def _fixed_groups(model: SubjectModel) -> dict[str, tuple[float, FloatArray, FloatArray]]:
+def _combined_fixed_segments(model: SubjectModel) -> dict[str, tuple[float, FloatArray, FloatArray]]:
     """Return mass, centre of mass and central inertia of all segments fixed to each measured segment, in axes of the latter."""
     fixed = set(model.locked_segments) - {coordinate.body for coordinate in model.assumed}
     bearer: dict[str, str] = {}
@@ -220,7 +220,7 @@ def _combine_bodies(parts: list[tuple[float, FloatArray, FloatArray]]) -> tuple[
     return float(mass), centre, inertia
 
 
-def _static_attitudes(model: SubjectModel) -> dict[str, FloatArray]:
+def _static_orientations(model: SubjectModel) -> dict[str, FloatArray]:
     """Return R_WB of every segment in the static pose."""
     R_WB: dict[str, FloatArray] = {}
     for body in model.bodies:

@@ -83,7 +83,7 @@ def _simultaneous_gaps(unfilled: Sequence[Gap]) -> list[list[Gap]]:
     together = 0.8  # overlap of simultaneous gaps
     groups: list[list[Gap]] = []
     for gap in unfilled:
-        group = next((group for group in groups if _overlap_share(gap, group[0]) > together), None)
+        group = next((group for group in groups if _overlap_fraction(gap, group[0]) > together), None)
         if group is None:
             groups.append([gap])
         else:
@@ -91,7 +91,7 @@ def _simultaneous_gaps(unfilled: Sequence[Gap]) -> list[list[Gap]]:
     return [group for group in groups if len(group) > _SINGLE]
 
 
-def _overlap_share(a: Gap, b: Gap) -> float:
+def _overlap_fraction(a: Gap, b: Gap) -> float:
     """Return the overlap of two gaps as a fraction of their union."""
     return (min(a.last, b.last) - max(a.first, b.first) + 1) / (max(a.last, b.last) - min(a.first, b.first) + 1)
 

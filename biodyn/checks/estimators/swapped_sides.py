@@ -38,9 +38,9 @@ def find_swapped_sides(
     little relative motion (pelvis and trunk), for the mirror test.
     """
     parts = left_right_sine({name: static[label] for name, label in landmarks.items() if label in static})
-    wrong, right = _clear_parts(parts)
+    wrong, right = _clearly_swapped_and_correct_parts(parts)
     static_is_wrong = len(wrong) > len(right)
-    walk_wrong, walk_right = _clear_parts(handedness_of_walk(markers, landmarks))
+    walk_wrong, walk_right = _clearly_swapped_and_correct_parts(handedness_of_walk(markers, landmarks))
     differs = bool(right and not wrong and walk_wrong and not walk_right)
     if differs or is_mirror_image(markers, static, bodies, still):
         known = "static trial" if static_is_wrong else "walk" if right else ""
@@ -66,7 +66,7 @@ def find_swapped_sides(
     return ()
 
 
-def _clear_parts(parts: Mapping[str, float]) -> tuple[list[str], list[str]]:
+def _clearly_swapped_and_correct_parts(parts: Mapping[str, float]) -> tuple[list[str], list[str]]:
     """Return the parts with clearly swapped sides and the parts with clearly correct sides."""
     return [part for part, sine in parts.items() if sine < -CLEAR], [
         part for part, sine in parts.items() if sine > CLEAR
@@ -79,7 +79,7 @@ def handedness_of_walk(markers: Markers, landmarks: Mapping[str, str]) -> dict[s
     points = {
         name: frames[:, markers.labels.index(label)] for name, label in landmarks.items() if label in markers.labels
     }
-    sines = {part: sine[np.isfinite(sine)] for part, sine in _facing_sines(points).items()}
+    sines = {part: sine[np.isfinite(sine)] for part, sine in _left_right_sines(points).items()}
     return {part: float(np.median(known)) for part, known in sines.items() if len(known)}
 
 
@@ -88,11 +88,11 @@ def left_right_sine(points: Mapping[str, FloatArray]) -> dict[str, float]:
 
     points: (3,) m by landmark, Y up. Parts with a missing landmark group are omitted.
     """
-    sines = _facing_sines({name: point[None] for name, point in points.items() if np.isfinite(point).all()})
+    sines = _left_right_sines({name: point[None] for name, point in points.items() if np.isfinite(point).all()})
     return {part: float(sine[0]) for part, sine in sines.items() if np.isfinite(sine[0])}
 
 
-def _facing_sines(points: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+def _left_right_sines(points: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     """Return the sines of `left_right_sine` for every frame (T,), from points (T, 3); NaN for missing points or short lines."""
     sines = {}
     for part in load_table("checks/checks")["facing"]:

@@ -121,7 +121,7 @@ def estimate_offset(evidence: PlateEvidence) -> TimeOffset | None:
     error_n = load_table("checks/checks")["body"]["vertical_force_sd"] * evidence.weight_n
     explained = 1.0 - middle / total if total > 0.0 else 0.0
     pushed = CubicSpline(times, np.nan_to_num(evidence.measured[:, 3]))(times[rows] + late)
-    swing, forward_swing = _force_changes(evidence.required[rows], curve(times[rows] + late), pushed)
+    swing, forward_swing = _force_change_ratios(evidence.required[rows], curve(times[rows] + late), pushed)
     change = float(np.std(required_n))
     return TimeOffset(
         late,
@@ -133,7 +133,7 @@ def estimate_offset(evidence: PlateEvidence) -> TimeOffset | None:
     )
 
 
-def _force_changes(required: FloatArray, pressed: FloatArray, pushed: FloatArray) -> tuple[float, float]:
+def _force_change_ratios(required: FloatArray, pressed: FloatArray, pushed: FloatArray) -> tuple[float, float]:
     """Return the ratios of measured to required (N, 6) changes of the vertical force (N,) N and of the force along the walk."""
     ahead, up = required[:, 3], required[:, 4]
     (scale, _), *_ = np.linalg.lstsq(np.column_stack([up, np.ones(len(up))]), pressed, rcond=None)

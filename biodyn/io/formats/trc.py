@@ -30,12 +30,12 @@ from biodyn.io.file_access import COPY_AGAIN, EXPORT_AGAIN, file_bytes, limit_co
 from biodyn.io.format import FORMATS, RATES_HZ, Format
 from biodyn.io.length_units import length_unit
 from biodyn.io.missing_positions import (
+    replace_unseen_by_nan,
     require_markers,
     unlabelled_points_note,
-    unseen_as_nan,
     without_impossible_positions,
 )
-from biodyn.io.name_tables import load_names
+from biodyn.io.name_tables import load_name_table
 from biodyn.io.point_classification import PointRoles, classify_points
 from biodyn.io.repairs import apply_repairs
 from biodyn.io.text_decoding import clean_text
@@ -82,11 +82,11 @@ def read_trc(path: str | Path) -> Recording:
     rows = _read_data(place, head, lines, content[-1:] in b"\r\n\0")
     count_notes = _check_counts(place, head, lines)
     rate_hz, rate_notes = _frame_rate(place, head, rows[:, 1], lines)
-    points = unseen_as_nan(rows[:, 2:].reshape(len(rows), -1, 3))
+    points = replace_unseen_by_nan(rows[:, 2:].reshape(len(rows), -1, 3))
     roles = classify_points(head.labels, points, {}, ())
     columns = roles.markers
     require_markers(place, roles.labels, points[:, columns])
-    scale = length_unit(head.unit, load_names()["length_units"], points[:, columns], entry="Units")
+    scale = length_unit(head.unit, load_name_table()["length_units"], points[:, columns], entry="Units")
     positions, position_notes = without_impossible_positions(place, points[:, columns] * scale.markers)
     labels = tuple(roles.labels[i] for i in columns)
     recording = Recording(

@@ -68,7 +68,7 @@ class Storage:
         return {name: place for place, name in enumerate(self.names)}
 
 
-def angles_in_degrees(table: Storage, angles: Sequence[FloatArray]) -> tuple[bool, list[Diagnostic]]:
+def are_angles_in_degrees(table: Storage, angles: Sequence[FloatArray]) -> tuple[bool, list[Diagnostic]]:
     """Return whether the columns of angles are in degrees, as stated or by the largest number, and a note on the latter."""
     if table.in_degrees is not None:
         return table.in_degrees, []

@@ -14,7 +14,7 @@ from biodyn.conventions import FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.length_units import length_unit
-from biodyn.io.name_tables import load_names
+from biodyn.io.name_tables import load_name_table
 from biodyn.io.opensim.storage import Storage
 from biodyn.io.segment_poses import poses_from_matrices, require_known_system, require_seen_segment
 from biodyn.library.toml_files import load_table
@@ -296,7 +296,7 @@ def poses_of_table(
         )
         matrices[:, k, :3, 3] = np.column_stack([table.column(name) for name in columns.origin])
     stored, notes = poses_from_matrices(table.path, labels, matrices, np.zeros(matrices.shape[:2]), rate_hz)
-    unit = length_unit(length, load_names()["length_units"], stored.origins, entry="the unit of length")
+    unit = length_unit(length, load_name_table()["length_units"], stored.origins, entry="the unit of length")
     segment_poses = replace(stored, origins=stored.origins * unit.markers, reliability=None)
     if system is not None:
         require_seen_segment(table.path, segment_poses, system)

@@ -15,13 +15,13 @@ from biodyn.io.events import StoredEvent, gait_events
 from biodyn.io.format import RATES_HZ
 from biodyn.io.length_units import length_unit
 from biodyn.io.missing_positions import (
+    replace_unseen_by_nan,
     require_markers,
     unlabelled_points_note,
-    unseen_as_nan,
     without_impossible_positions,
 )
-from biodyn.io.name_tables import load_names
-from biodyn.io.opensim.storage import Storage, angles_in_degrees, uniform_rate_hz
+from biodyn.io.name_tables import load_name_table
+from biodyn.io.opensim.storage import Storage, are_angles_in_degrees, uniform_rate_hz
 from biodyn.io.point_classification import PointRoles, classify_points
 from biodyn.io.repairs import apply_repairs
 from biodyn.io.segment_poses import require_known_system, virtual_points
@@ -73,7 +73,7 @@ def resample_table(table: Storage, roles: ColumnRoles, time_s: FloatArray) -> St
     values = table.values.copy()
     of_markers = [table.column_indices[name] for columns in roles.markers.values() for name in columns]
     points = values[:, of_markers].reshape(len(values), -1, 3)
-    values[:, of_markers] = unseen_as_nan(points).reshape(len(values), -1)
+    values[:, of_markers] = replace_unseen_by_nan(points).reshape(len(values), -1)
     uniform = np.column_stack([np.interp(time_s, table.time_s, column) for column in values.T])
     if len(time_s) > len(table.time_s):  # rows were dropped
         uniform[:, of_markers] = np.nan
@@ -195,7 +195,7 @@ def _read_markers(
     if not roles.markers:
         return None, None, ()
     columns = [table.column(name) for names_xyz in roles.markers.values() for name in names_xyz]
-    points = unseen_as_nan(np.column_stack(columns).reshape(len(table.time_s), -1, 3))
+    points = replace_unseen_by_nan(np.column_stack(columns).reshape(len(table.time_s), -1, 3))
     roles_of_points = classify_points(tuple(roles.markers), points, {}, ())
     columns_of_markers = roles_of_points.markers
     require_markers(table.path, roles_of_points.labels, points[:, columns_of_markers])
@@ -209,7 +209,7 @@ def _read_markers(
 def _metres_per_unit(name: str, points: FloatArray, length: str) -> tuple[float, tuple[Diagnostic, ...]]:
     """Return metres per unit of points (T, M, 3), and notes; without a stated unit m, mm or cm, whichever gives a possible
     size."""
-    known = load_names()["length_units"]
+    known = load_name_table()["length_units"]
     unit = length_unit(length or "m", known, points, entry="the unit of length")
     if length:
         return unit.markers, unit.diagnostics
@@ -230,7 +230,7 @@ def _read_coordinates(
         return None, tuple(notes)
     values = np.column_stack([table.column(name) for name in clear])
     rotational = [not re.fullmatch(r"(?i).*_t[xyz]|.*_translation(_[xyz])?", name) for name in clear]
-    degrees, unit_notes = (angle == "deg", []) if angle else angles_in_degrees(table, [*values[:, rotational].T])
+    degrees, unit_notes = (angle == "deg", []) if angle else are_angles_in_degrees(table, [*values[:, rotational].T])
     notes += unit_notes
     if degrees:
         values[:, rotational] = np.radians(values[:, rotational])

@@ -14,7 +14,7 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, FloatArray
 from biodyn.errors import ModelError
-from biodyn.library.tables import load_entry, load_parent, sided_entries
+from biodyn.library.tables import load_entry, parent_table_name, sided_entries
 from biodyn.model.from_library.constructions import axes_about
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.skeleton import ZERO_INERTIA, Inertia
@@ -43,7 +43,7 @@ def segment_inertias(table_name: str, pose: StaticPose, mass_kg: float, sex: Sex
     )
     fixed = _fixed_axes(segments, pose)
     return {
-        name: _with_com_across(inertia, others[name].com, fixed[name]) if name in others else inertia
+        name: _with_transverse_com(inertia, others[name].com, fixed[name]) if name in others else inertia
         for name, inertia in bodies.items()
     }
 
@@ -70,7 +70,7 @@ def segment_bodies(table_name: str) -> set[str]:
     return {entry["body"] for _, entry in _segment_rows(table_name)}
 
 
-def segment_lines(table_name: str, pose: StaticPose) -> list[tuple[str, FloatArray, FloatArray]]:
+def segment_end_points(table_name: str, pose: StaticPose) -> list[tuple[str, FloatArray, FloatArray]]:
     """Return (body, start, end) of every segment of the table in the static posture, World, m."""
     return [
         (entry["body"], pose.position(entry["from"]), pose.position(entry["to"]))
@@ -82,7 +82,7 @@ def _segment_rows(table_name: str, above: tuple[str, ...] = ()) -> _Rows:
     """Return the segments of a table, including those of the table that it extends."""
     table = load_entry("anthropometry", table_name)
     if "extends" in table:
-        parent = load_parent("anthropometry", table["extends"], table_name, above)
+        parent = parent_table_name("anthropometry", table["extends"], table_name, above)
         return _segment_rows(parent, (*above, table_name))
     return sided_entries("anthropometry", table_name, "segment")
 
@@ -102,7 +102,7 @@ def _fixed_axes(segments: _Rows, pose: StaticPose) -> dict[str, FloatArray]:
     return result
 
 
-def _with_com_across(inertia: Inertia, com: FloatArray, fixed_axes: FloatArray) -> Inertia:
+def _with_transverse_com(inertia: Inertia, com: FloatArray, fixed_axes: FloatArray) -> Inertia:
     """Return the inertia with its centre of mass moved to `com` (3,) m, except along the unit vectors `fixed_axes` (2, 3)."""
     shift = com - inertia.com
     for axis in fixed_axes:
@@ -161,12 +161,12 @@ def _unit_tensor(radii: tuple[float, ...], products: tuple[float, ...], side: st
     tensor = np.diag(np.asarray(radii, dtype=float) ** 2)
     for (i, j), radius in zip(((0, 1), (0, 2), (1, 2)), products, strict=True):
         tensor[i, j] = tensor[j, i] = np.sign(radius) * radius**2 * mirror[i] * mirror[j]
-    physical = _nearest_physical(tensor)
+    physical = _nearest_physical_tensor(tensor)
     physical.setflags(write=False)
     return physical
 
 
-def _nearest_physical(tensor: FloatArray) -> FloatArray:
+def _nearest_physical_tensor(tensor: FloatArray) -> FloatArray:
     """Return the nearest tensor with principal moments that satisfy I1 + I2 >= I3."""
     moments, axes = np.linalg.eigh(tensor)
     moments = np.maximum(moments, 0.0)

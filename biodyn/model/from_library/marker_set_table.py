@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.errors import TableError
-from biodyn.library.tables import expand_sides, load_entry, load_parent
+from biodyn.library.tables import expand_sides, load_entry, parent_table_name
 from biodyn.library.toml_files import is_path, suggest_name
 from biodyn.model.from_library.label_reading.label_dictionary import dictionary_meaning
 from biodyn.model.from_library.label_reading.spelling import normalise
@@ -68,7 +68,7 @@ def _load_extended(name: str, above: tuple[str, ...]) -> MarkerSet:
     _require_unique_labels(name, entries)
     title, renamed = table["title"], frozenset[str]()
     if "extends" in table:
-        parent_name = load_parent("markersets", table["extends"], name, above)
+        parent_name = parent_table_name("markersets", table["extends"], name, above)
         parent = _load_extended(parent_name, (*above, name)) if is_path(parent_name) else load_marker_set(parent_name)
         parent = _rename_labels(parent, table.get("rename", {}), name)
         if title == Path(name).stem and is_path(name):  # the file has no title

@@ -20,7 +20,7 @@ from biodyn.model.body_model import (
     assemble_model,
     joint_centre_note,
 )
-from biodyn.model.from_library.anthropometry import Sex, segment_inertias, segment_lines
+from biodyn.model.from_library.anthropometry import Sex, segment_end_points, segment_inertias
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.scaling_notes import (
     assumption_notes,
@@ -316,7 +316,7 @@ class SubjectScaling:
         markers = attach_by_role(mapping, points, pose)
         inside, inside_notes = find_joint_centre_points(mapping.unknown, points, pose)
         outside = [label for label in mapping.unknown if label not in inside]
-        markers += attach_to_nearest(outside, points, pose, segment_lines(options.anthropometry, pose))
+        markers += attach_to_nearest(outside, points, pose, segment_end_points(options.anthropometry, pose))
         outlines, sole_body = foot_outlines(pose)
         _require_markers(markers, points, self.tracked)
         model = assemble_model(

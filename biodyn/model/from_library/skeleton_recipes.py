@@ -11,7 +11,7 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray
 from biodyn.errors import ModelError
-from biodyn.library.tables import expand_sides, load_entry, load_parent
+from biodyn.library.tables import expand_sides, load_entry, parent_table_name
 from biodyn.library.toml_files import suggest_name
 from biodyn.model.skeleton import BodyDefinition, Rotation, Skeleton, SkeletonDefinition, UnseenMotion
 
@@ -76,7 +76,7 @@ def load_skeleton(name: str, above: tuple[str, ...] = ()) -> SkeletonRecipe:
     """
     table = load_entry("skeletons", name)
     if "extends" in table:
-        base = load_skeleton(load_parent("skeletons", table["extends"], name, above), (*above, name))
+        base = load_skeleton(parent_table_name("skeletons", table["extends"], name, above), (*above, name))
         free = frozenset(body for entry in table["free"] for _, body in expand_sides(entry))
         unknown = sorted(free - {body.name for body in base.bodies})
         if unknown:
@@ -88,7 +88,7 @@ def load_skeleton(name: str, above: tuple[str, ...] = ()) -> SkeletonRecipe:
             raise ModelError(f"Skeleton '{name}' does not free the floating base '{base.root.name}'. Add it to 'free'.")
         return SkeletonRecipe(table["name"], table["title"], table["citation"], base.bodies, free)
     bodies = tuple(_read_body(side, entry) for raw in table["body"] for side, entry in expand_sides(raw))
-    ordered = _parents_first(name, bodies)
+    ordered = _sort_parents_first(name, bodies)
     _require_consistent(name, ordered)
     return SkeletonRecipe(table["name"], table["title"], table["citation"], ordered, frozenset(b.name for b in ordered))
 
@@ -181,7 +181,7 @@ def _range_rad(range_deg: Sequence[float]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _parents_first(name: str, bodies: tuple[BodyRecipe, ...]) -> tuple[BodyRecipe, ...]:
+def _sort_parents_first(name: str, bodies: tuple[BodyRecipe, ...]) -> tuple[BodyRecipe, ...]:
     placed: dict[str, BodyRecipe] = {}
     waiting = list(bodies)
     while waiting:

@@ -11,7 +11,7 @@ from typing import Any
 
 from biodyn.conventions import SIDES
 from biodyn.library.entry_faults import table_error
-from biodyn.library.tables import ROLES, entry_names, expand_sides, load_entry, load_parent, read_user_table
+from biodyn.library.tables import ROLES, entry_names, expand_sides, load_entry, parent_table_name, read_user_table
 from biodyn.library.toml_files import UserFile, is_path, load_table, suggest_name
 from biodyn.model.from_library.anthropometry import segment_bodies
 from biodyn.model.from_library.hip_centre import hip_regression
@@ -72,7 +72,7 @@ def _extended_files(kind: str, name: str) -> list[UserFile]:
         files.append(file)
         if "extends" not in file.content:
             break
-        parent = load_parent(kind, file.content["extends"], name, above)
+        parent = parent_table_name(kind, file.content["extends"], name, above)
         if is_path(parent) and not Path(parent).is_file():
             raise table_error(file, ("extends",), f"no file '{parent}' exists", "A path is relative to this file.")
         if not is_path(parent) and parent not in entry_names(kind):

@@ -209,7 +209,7 @@ def read_letterhead(path: str | Path) -> Letterhead:
     return Letterhead(**given)
 
 
-def chosen_letterhead(pdf: bool, head: str | Path | None) -> Letterhead | None:
+def requested_letterhead(pdf: bool, head: str | Path | None) -> Letterhead | None:
     """Return the letterhead if a PDF is requested, else None; called before any work is done.
 
     Raises SettingsError for a letterhead without a PDF, ResultError if the PDF library is not installed.

@@ -151,12 +151,14 @@ def trial_file_test(folder: Path, record_name: str = RECORD_NAME) -> IsWritten:
     if listed is None and record_name == RECORD_NAME:
         return _version_1_files().__contains__
     # A record may be forged: a file of the user does not become one of biodyn's by being listed.
-    own = {path for path, entry in (listed or {}).items() if entry.get("sha256") and _is_own_name(path, record_name)}
+    own = {
+        path for path, entry in (listed or {}).items() if entry.get("sha256") and _is_written_name(path, record_name)
+    }
     # The record cannot list itself with its own digest.
     return {*own, record_name, f".{record_name}.part"}.__contains__
 
 
-def _is_own_name(path: str, record_name: str) -> bool:
+def _is_written_name(path: str, record_name: str) -> bool:
     """Return whether biodyn writes files with this name into result folders, or with this suffix into folders of exported
     files."""
     *folders, name = PurePosixPath(path).parts

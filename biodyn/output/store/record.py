@@ -360,7 +360,7 @@ def contacts_record(analysis: TrialAnalysis) -> list[dict[str, Any]]:
     ]
 
 
-def measured_shares(analysis: TrialAnalysis) -> dict[str, float]:
+def measured_contact_fractions(analysis: TrialAnalysis) -> dict[str, float]:
     """Return the fraction of frames with known ground contact of each foot, by side."""
     measured = analysis.reaction.measured
     return {SIDE_NAMES[side]: float(np.mean(measured[side])) for side in SIDES if side in measured}
@@ -561,7 +561,7 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "plates": plates_record,
     "plate_check": plate_check_record,
     "contacts": contacts_record,
-    "measured_share": measured_shares,
+    "measured_share": measured_contact_fractions,
     "residual_limits": lambda analysis: asdict(residual_limits(analysis.before_estimate)),
     "checks": lambda analysis: [check.as_dict() for check in require_verdict(analysis).checks],
     "data_checks": lambda analysis: [check.as_data_dict() for check in analysis.data_checks],

@@ -111,7 +111,7 @@ def spatiotemporal_table(analysis: TrialAnalysis) -> pd.DataFrame:
     forces = stance_peaks(
         analysis.cycles,
         analysis.plate_rate_forces,
-        analysis.reaction.at_full_bandwidth,
+        analysis.reaction.full_bandwidth_reaction,
         analysis.recording.markers.rate_hz,
         analysis.subject.mass_kg,
     )

@@ -160,7 +160,7 @@ def ground_reaction_table(analysis: TrialAnalysis) -> pd.DataFrame:
 
     Values have full bandwidth; the forces used for the joint moments may have a lower cut-off (in `result.npz`).
     """
-    reaction = analysis.reaction.at_full_bandwidth
+    reaction = analysis.reaction.full_bandwidth_reaction
     columns: dict[str, object] = {"time_s": analysis.time_s}
     sides: list[Side] = [side for side in SIDES if side in reaction.wrench]
     for side in sides:

@@ -53,7 +53,7 @@ def foot_outline(outline_W: FloatArray, rate_hz: float) -> FootOutline:
     known = np.asarray(np.isfinite(outline_W).all(axis=(1, 2)))
     outline_W = np.where(known[:, None, None], outline_W, np.nan)
     velocity = _point_velocities(outline_W, known, rate_hz)
-    speed = lengths(velocity - _floor_velocity_of(outline_W, known, velocity))
+    speed = lengths(velocity - _estimate_floor_velocity(outline_W, known, velocity))
     height = np.full(len(outline_W), np.nan)
     height[known] = outline_W[known, :, 1].min(axis=1)
     low = known[:, None] & (np.nan_to_num(outline_W[..., 1]) <= np.nan_to_num(height)[:, None] + LOW_HEIGHT_M)
@@ -64,10 +64,10 @@ def foot_outline(outline_W: FloatArray, rate_hz: float) -> FootOutline:
 def floor_velocity(outline_W: FloatArray, rate_hz: float) -> FloatArray:
     """Return the velocity (3,) m/s in World of the surface under the foot: zero, or that of a treadmill's belt."""
     known = np.asarray(np.isfinite(outline_W).all(axis=(1, 2)))
-    return _floor_velocity_of(outline_W, known, _point_velocities(outline_W, known, rate_hz))
+    return _estimate_floor_velocity(outline_W, known, _point_velocities(outline_W, known, rate_hz))
 
 
-def _floor_velocity_of(outline_W: FloatArray, known: BoolArray, velocity: FloatArray) -> FloatArray:
+def _estimate_floor_velocity(outline_W: FloatArray, known: BoolArray, velocity: FloatArray) -> FloatArray:
     # In overground walking some sole point rests for most of the time. Below this fraction the foot may be on a belt,
     # or the person runs.
     resting_share = 0.2

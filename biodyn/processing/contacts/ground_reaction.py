@@ -68,7 +68,7 @@ class ContactDecisions:
         """Contacts of the trial, without the data for the ground reaction."""
         return tuple(item.contact for item in self.items)
 
-    def items_filtered_like_plates(self, plates: Sequence[PlateSignals], rate_hz: float) -> tuple[PlateContact, ...]:
+    def filter_like_plates(self, plates: Sequence[PlateSignals], rate_hz: float) -> tuple[PlateContact, ...]:
         """Return the contacts; their shares of shared loads are low-pass filtered like the wrenches of `plates`."""
         if tuple(plate.cutoff_hz for plate in plates) == self.cutoff_hz:
             return self.items
@@ -130,7 +130,7 @@ def reaction_from_decisions(
             smear_s=smear_s,
         )
 
-    reaction = sum_loads(plates, decisions.items_filtered_like_plates(plates, rate_hz), smear_s)
+    reaction = sum_loads(plates, decisions.filter_like_plates(plates, rate_hz), smear_s)
     full = [plate.filter_at_full_bandwidth() for plate in plates]
     if full_bandwidth is None and full and all(plate.cutoff_hz for plate in full):
         items = [_filter_like_plate(item, full[item.plate], rate_hz) for item in decisions.items]

@@ -93,7 +93,7 @@ def share_double_support(
     if lever[inner].min() < min_lever_m or np.linalg.norm(offset[inner], axis=1).max() > max_offset_m:
         return None
     # Both centres of pressure are shifted by the distance of the measured one from their line.
-    wrench_lead = _wrench_of_lead(
+    wrench_lead = _leading_foot_wrench(
         wrench, share, progress, p_rear + offset, p_lead + offset, along, height_m, (first, stop), rear_is_right
     )
     sd = _wrench_errors(wrench, share, p_rear, p_lead, along, height_m)
@@ -166,7 +166,7 @@ def _pressure_path(
     return heel + local[:, :1] * forward + local[:, 1:] * right
 
 
-def _wrench_of_lead(
+def _leading_foot_wrench(
     wrench: FloatArray,
     share: FloatArray,
     progress: FloatArray,

@@ -208,7 +208,7 @@ def known_loads(fit: Fit, reaction: GroundReaction) -> KnownLoads:
     balanced = [reaction.balanced_frames(side) & known for side in sides]
     valid_body = {
         body.definition.name: np.logical_and.reduce(
-            [known, ~frames_lost_distally(fit, body.definition.name)]
+            [known, ~distally_unknown_frames(fit, body.definition.name)]
             + [measured[side] for side in below[body.definition.name]]
         )
         for body in model.bodies
@@ -259,7 +259,7 @@ def mask_unknown_dynamics(
             compute_joint_load(fit, tau, transmitted, name, planes, loads.valid_body[name])
             for name, planes in rotation_planes(fit.model).items()
         ),
-        reason=tuple(missing_reasons(fit, reaction, sides)),
+        reason=tuple(reasons_for_missing_loads(fit, reaction, sides)),
         foot_wrench_links=loads.links,
         foot_wrenches=loads.wrenches,
     )
@@ -277,7 +277,7 @@ def distal_feet(model: SubjectModel, sides: list[Side]) -> dict[str, list[Side]]
     return below
 
 
-def frames_lost_distally(fit: Fit, name: str) -> BoolArray:
+def distally_unknown_frames(fit: Fit, name: str) -> BoolArray:
     """Return a mask (T,) of the frames in which a coordinate at or distal to the joint of a segment is unknown."""
     parent = {body.definition.name: body.definition.parent for body in fit.model.bodies}
     lost = np.zeros(len(fit.lost), dtype=bool)
@@ -357,7 +357,7 @@ def joint_coordinate_axes(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:
     return np.stack([x, y, z], axis=-1)
 
 
-def missing_reasons(fit: Fit, reaction: GroundReaction, sides: list[Side]) -> list[str]:
+def reasons_for_missing_loads(fit: Fit, reaction: GroundReaction, sides: list[Side]) -> list[str]:
     """Return for each frame the reason why loads are missing: unmeasured contact of a foot or an unknown coordinate; "" if none
     is."""
     lost = [""] * len(fit.reason)

@@ -19,7 +19,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side, other_side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.toml_files import load_table
 from biodyn.processing.contacts.contact_decision import MATCHES_S
-from biodyn.processing.gait.kinematic_events import KINDS, MIN_STRIDE_S, probability_near, usual_stride_s
+from biodyn.processing.gait.kinematic_events import KINDS, MIN_STRIDE_S, probability_within_tolerance, usual_stride_s
 from biodyn.processing.gait.settings import GaitSettings
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Contact, EventKind, EventSource, GaitEvent
@@ -334,7 +334,7 @@ def merge_events(
     events of the same kind is missing, both are kept, with a Diagnostic. Absences of the person (`absences_s`: start and end)
     are excepted; the first event after an absence is marked (`after_absence`).
     """
-    rated = [event for event in _rate_confidence(candidates) if 0.0 <= event.time_s <= last_s]
+    rated = [event for event in _set_confidences(candidates) if 0.0 <= event.time_s <= last_s]
     notes: list[Diagnostic] = []
     of_file = [event for event in rated if event.source == "file"]
     if source in ("auto", "file"):
@@ -375,10 +375,10 @@ def _combine_by_source_priority(sources: Sequence[Sequence[GaitEvent]]) -> list[
 def _plate_event(time_s: float, side: Side, kind: EventKind, missed_s: float) -> GaitEvent:
     # The event is extrapolated if the stored force was set to zero; its uncertainty is about the size of the shift.
     error_s = math.hypot(load_table("gait/events")["plate"][kind]["error_s"], missed_s)
-    return GaitEvent(time_s, side, kind, "plate", probability_near(error_s))
+    return GaitEvent(time_s, side, kind, "plate", probability_within_tolerance(error_s))
 
 
-def _rate_confidence(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
+def _set_confidences(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
     """Subtract the bias relative to plate events from kinematic events, and set the confidence of every event."""
     plate = [event for event in candidates if event.source == "plate"]
     rated = list(plate)
@@ -421,7 +421,7 @@ def _event_confidence(source: EventSource, kind: EventKind, seen_s: Sequence[flo
     table = load_table("gait/events")
     known = table[source][kind]
     if not seen_s:
-        return probability_near(known["error_s"], known.get("bias_s", 0.0))
+        return probability_within_tolerance(known["error_s"], known.get("bias_s", 0.0))
     weight = float(table["kinematic"]["own_weight"])
     count = weight + len(seen_s)
     variance = (weight * known["repeat_s"] ** 2 + sum(value**2 for value in seen_s)) / count

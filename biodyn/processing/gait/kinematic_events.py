@@ -32,7 +32,7 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import EventKind, GaitEvent
 
 
-def probability_near(error_s: float, bias_s: float = 0.0) -> float:
+def probability_within_tolerance(error_s: float, bias_s: float = 0.0) -> float:
     """Return the probability that an event with a bias and an SD (s, Student t with `tail_df`) is within `close_s` of the
     truth."""
     table = load_table("gait/events")
@@ -178,7 +178,7 @@ def refine_strikes(
         if event.kind == "foot_strike":
             time_s, sd_s = contact_transition(log_odds[event.side], rate_hz, event.time_s, odds.half_s)
         if math.isfinite(time_s):
-            sure = probability_near(math.hypot(sd_s, odds.spread_s))
+            sure = probability_within_tolerance(math.hypot(sd_s, odds.spread_s))
             event = replace(event, time_s=time_s, confidence=sure)
         events.append(event)
     return events
@@ -222,7 +222,9 @@ def refine_foot_offs(
             if math.isfinite(apart_s):
                 # the variance between two estimates with these weights
                 error_s = math.sqrt(float(table["error_s"]) ** 2 + share * (1.0 - share) * apart_s**2)
-                event = replace(event, time_s=event.time_s + share * apart_s, confidence=probability_near(error_s))
+                event = replace(
+                    event, time_s=event.time_s + share * apart_s, confidence=probability_within_tolerance(error_s)
+                )
         events.append(event)
     return events
 
@@ -390,7 +392,7 @@ def correct_mean_delays(extremes: Sequence[GaitEvent]) -> list[GaitEvent]:
         replace(
             event,
             time_s=event.time_s - known[event.kind]["late_strides"] * stride_s,
-            confidence=probability_near(known[event.kind]["error_s"], known[event.kind]["bias_s"]),
+            confidence=probability_within_tolerance(known[event.kind]["error_s"], known[event.kind]["bias_s"]),
         )
         for event in extremes
     ]

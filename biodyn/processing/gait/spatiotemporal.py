@@ -288,7 +288,7 @@ def cycle_signals(walk: TrialMechanics, side: Side) -> Iterator[CycleSignal]:
         yield CycleSignal(f"{load.joint}_power", "W/kg", load.power / mass, "load", segment)
     if side in walk.reaction.wrench:
         for i, axis in enumerate(AXES):
-            force = walk.reaction.at_full_bandwidth.wrench[side][:, 3 + i] / (mass * STANDARD_GRAVITY_M_S2)
+            force = walk.reaction.full_bandwidth_reaction.wrench[side][:, 3 + i] / (mass * STANDARD_GRAVITY_M_S2)
             yield CycleSignal(f"ground_force_{axis}", "BW", force, "ground", "")
 
 

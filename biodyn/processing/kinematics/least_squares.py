@@ -42,7 +42,7 @@ _JUDGED_EVERY_S = 0.04
 _Solve = Callable[..., InverseKinematics]
 
 
-def fit_once(model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings) -> Fit:
+def fit_skeleton_to_markers(model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings) -> Fit:
     """Fit the skeleton to all visible (smoothed) markers of every frame, starting from its static posture.
 
     The weight of a marker fades next to its gaps, so that the pose does not change abruptly. A coordinate without a visible
@@ -69,7 +69,7 @@ def fit_once(model: SubjectModel, signals: TrialSignals, settings: InverseKinema
     prior = {"prior_weights": held, "q_prior": start} if held.any() else {}
     solve, ramp = solver(p_WM)
     solution = solve(**prior)
-    short, long = _frames_with_open_root(
+    short, long = _frames_with_undetermined_root(
         model, solution.q, np.isfinite(p_WM[..., 0]), markers.rate_hz, signals.settings.spline_gap_s
     )
     if long.any():  # treated as frames without markers, so that weights do not fade next to them
@@ -82,7 +82,7 @@ def fit_once(model: SubjectModel, signals: TrialSignals, settings: InverseKinema
     return fit_from_solution(model, markers, solution, lost, signals.edge_s)
 
 
-def _frames_with_open_root(
+def _frames_with_undetermined_root(
     model: SubjectModel, q: FloatArray, seen: BoolArray, rate_hz: float, longest_bridge_s: float
 ) -> tuple[BoolArray, BoolArray]:
     """Return the frames (T,) in which visible markers do not determine the root: those that can be bridged, and the others.

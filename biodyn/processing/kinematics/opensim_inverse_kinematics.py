@@ -18,7 +18,7 @@ from biodyn.errors import ModelError
 from biodyn.geometry.points import all_finite
 from biodyn.processing.kinematics.visibility import undetermined_coordinates, undetermined_rotations, visibility_weights
 from biodyn.processing.signals.filtering import finite_rms
-from biodyn.rigid_body.coupling.coupled_multibody import FollowedMarkers, fit_coordinates
+from biodyn.rigid_body.coupling.coupled_multibody import TrackedMarkers, fit_coordinates
 from biodyn.rigid_body.marker_fit import MIN_MARKERS, STOPPED, UNDETERMINED, UNSEEN, InverseKinematics
 from biodyn.rigid_body.osim.model import Coordinate, OpenSimModel
 
@@ -63,7 +63,7 @@ class ModelFit:
     solution: InverseKinematics
     notes: tuple[Diagnostic, ...]
     open: tuple[str, ...] = ()
-    followed: FollowedMarkers | None = None
+    followed: TrackedMarkers | None = None
     target_weights: FloatArray | None = None
     recorded: FloatArray = field(default_factory=lambda: np.empty((0, 0, 3)))
 
@@ -122,7 +122,7 @@ def fit_to_markers(
         targets,
     )
     free_to_move = np.asarray((lower < upper).all(axis=0))
-    followed = FollowedMarkers(bodies, local, by_frame)
+    followed = TrackedMarkers(bodies, local, by_frame)
     at = undetermined_coordinates(coupled, followed, solution, free_to_move, target_weights) if report else ()
     q = np.full((len(p_WM), len(model.coordinates)), np.nan)
     turns = np.array([coordinate.to_ground and coordinate.rotational for coordinate in free])

@@ -12,7 +12,7 @@ from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
 from biodyn.geometry.points import lengths
-from biodyn.geometry.rotations import axis_angle, cross, matrices_from_quaternions, rotate_vectors
+from biodyn.geometry.rotations import cross, matrices_from_axis_angle, matrices_from_quaternions, rotate_vectors
 from biodyn.library.tables import segment_title
 from biodyn.model.body_model import (
     PLACED_WHILE_STANDING,
@@ -22,7 +22,7 @@ from biodyn.model.body_model import (
     with_assumed_coordinates,
 )
 from biodyn.model.body_model import with_markers as with_attached
-from biodyn.processing.kinematics.least_squares import fit_once
+from biodyn.processing.kinematics.least_squares import fit_skeleton_to_markers
 from biodyn.processing.kinematics.settings import InverseKinematicsSettings
 from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.processing.kinematics.visibility import outlier_frames, relocate_soft_markers
@@ -93,7 +93,7 @@ def segment_motion(mb: Multibody, q: FloatArray, v: FloatArray, vdot: FloatArray
             angle, rate, rate_dot = (x[:, at].reshape(T, 1) for x, at in ((q, at_q), (v, at_v), (vdot, at_v)))
             e = axes[i] = R @ axis
             if kind == "revolute":
-                R = R @ axis_angle(axis, angle[:, 0])
+                R = R @ matrices_from_axis_angle(axis, angle[:, 0])
                 w[i] = w_P + rate * e
                 alpha[i] = alpha_P + rate_dot * e + cross(w_P, rate * e)
             else:
@@ -216,11 +216,11 @@ def track_skeleton(
     most_rounds = 6
     if settings.unseen_segments == "carried":
         model = with_assumed_coordinates(model)
-    fit = fit_once(model, signals, settings)
+    fit = fit_skeleton_to_markers(model, signals, settings)
     settled, notes = _attach_walk_markers(fit, signals)
     notes = [*_unused_weight_note(settings.marker_weights, signals.markers), *notes]
     if settled is not model:
-        fit = fit_once(settled, signals, settings)
+        fit = fit_skeleton_to_markers(settled, signals, settings)
     outliers: dict[str, dict[int, float]] = {}
     for _ in range(most_rounds):
         error = _recorded_error(fit, signals.recorded)
@@ -233,13 +233,13 @@ def track_skeleton(
             positions[frames, signals.recorded.labels.index(label)] = np.nan
             outliers.setdefault(label, {}).update(zip(frames.tolist(), error[frames, column].tolist(), strict=True))
         signals = replace_markers(signals, replace(signals.recorded, positions=positions))
-        fit = fit_once(fit.model, signals, settings)
+        fit = fit_skeleton_to_markers(fit.model, signals, settings)
     longest = signals.settings.rigid_gap_s * signals.recorded.rate_hz
     notes += [
         _outlier_note(label, np.array(sorted(frames)), max(frames.values()), outlier_limit_m, longest)
         for label, frames in outliers.items()
     ]
-    notes += [*_open_root_notes(fit, signals), *_assumed_motion_note(fit.model)]
+    notes += [*_undetermined_root_notes(fit, signals), *_assumed_motion_note(fit.model)]
     return fit, signals, notes
 
 
@@ -296,7 +296,7 @@ def _unused_weight_note(weights: Mapping[str, float], markers: Markers) -> list[
     ]
 
 
-def _open_root_notes(fit: Fit, signals: TrialSignals) -> list[Diagnostic]:
+def _undetermined_root_notes(fit: Fit, signals: TrialSignals) -> list[Diagnostic]:
     """Return findings about frames in which the visible markers do not determine the root, which are bridged or excluded."""
     is_open, rate_hz, limit_s = fit.status == UNDETERMINED, signals.recorded.rate_hz, signals.settings.spline_gap_s
     root, notes = fit.model.skeleton.root.name, []

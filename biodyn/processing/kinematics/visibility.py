@@ -18,7 +18,7 @@ from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.gaps import NEIGHBOURS
 from biodyn.recording import Markers
-from biodyn.rigid_body.coupling.coupled_multibody import CoupledMultibody, FollowedMarkers
+from biodyn.rigid_body.coupling.coupled_multibody import CoupledMultibody, TrackedMarkers
 from biodyn.rigid_body.marker_fit import MIN_MARKERS, UNDETERMINED, InverseKinematics
 
 #: Weight of a bridge: that of a marker of weight 1 at a lever arm of 10 cm, small compared to well placed markers.
@@ -172,7 +172,7 @@ _JUDGED_EVERY_S: Final = 0.04
 
 
 def undetermined_coordinates(
-    coupled: CoupledMultibody, markers: FollowedMarkers, solution: InverseKinematics, free: BoolArray, tasks: FloatArray
+    coupled: CoupledMultibody, markers: TrackedMarkers, solution: InverseKinematics, free: BoolArray, tasks: FloatArray
 ) -> tuple[int, ...]:
     """Return the indices of the coordinates that are undetermined in some UNDETERMINED frame of the fit, at least one.
 
@@ -192,7 +192,7 @@ def undetermined_coordinates(
 
 def undetermined_rotations(
     coupled: CoupledMultibody,
-    markers: FollowedMarkers,
+    markers: TrackedMarkers,
     q: FloatArray,
     free: BoolArray,
     tasks: FloatArray,

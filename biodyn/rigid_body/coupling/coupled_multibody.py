@@ -99,7 +99,7 @@ class CoupledMultibody:
         M = mass_matrix(self.multibody, z)
         return M if G is None else G.transpose(0, 2, 1) @ M @ G
 
-    def inverse_dynamics_two_ways(
+    def inverse_dynamics_by_two_algorithms(
         self,
         q: ArrayLike,
         v: ArrayLike,
@@ -150,7 +150,7 @@ STEP: Final = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class FollowedMarkers:
+class TrackedMarkers:
     """Markers to be tracked: bodies (M,), positions (M, 3) m on the bodies, weights (T, M), 0 if a marker is not visible."""
 
     bodies: IntArray

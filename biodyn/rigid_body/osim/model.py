@@ -14,7 +14,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
-from biodyn.geometry.rotations import axis_angle
+from biodyn.geometry.rotations import matrices_from_axis_angle
 from biodyn.rigid_body.coupling.coordinate_functions import CoordinateMap, Function, Linear, Term, scale_function
 from biodyn.rigid_body.coupling.coupled_multibody import CoupledMultibody
 from biodyn.rigid_body.multibody import INERTIA_TOLERANCE, Body, Joint, Multibody
@@ -277,7 +277,7 @@ def _frame_after_constant_step(frame: BodyFrame, step: AxisStep, value: float) -
     axis = np.array(step.axis)
     if step.kind == "prismatic":
         return replace(frame, p=frame.p + frame.R @ (value * axis))
-    return replace(frame, R=frame.R @ axis_angle(axis, value))
+    return replace(frame, R=frame.R @ matrices_from_axis_angle(axis, value))
 
 
 def _make_welded_body(

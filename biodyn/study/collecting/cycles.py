@@ -26,7 +26,7 @@ from biodyn.output.store.folder import RECORD_NAME, manifest_entries
 from biodyn.output.store.result_reader import read_record
 from biodyn.output.tables.csv import spreadsheet_text
 from biodyn.output.tables.gait import trial_parameters
-from biodyn.processing.dynamics.inverse_dynamics import distal_feet, frames_lost_distally
+from biodyn.processing.dynamics.inverse_dynamics import distal_feet, distally_unknown_frames
 from biodyn.processing.gait.cycle_values import CycleValues
 from biodyn.processing.gait.spatiotemporal import CycleSignal
 from biodyn.processing.signals.filtering import finite_rms
@@ -154,7 +154,7 @@ class FrameReasons:
         self._frames = len(analysis.time_s)
         self.words: list[str] = ["", _OTHER]
         reaction = analysis.reaction
-        self._ground = {side: self._contact_codes(side, reaction.at_full_bandwidth) for side in reaction.wrench}
+        self._ground = {side: self._contact_codes(side, reaction.full_bandwidth_reaction) for side in reaction.wrench}
         self._loads = {side: self._contact_codes(side, reaction) for side in reaction.wrench}
         sides: list[Side] = [side for side in analysis.reaction.wrench if side in analysis.model.sole_body]
         self._feet = distal_feet(analysis.model, sides)
@@ -183,7 +183,7 @@ class FrameReasons:
         for side in self._feet[body]:
             codes = self._combine_codes(codes, self._loads[side])
         codes[~fit.reliable] = self.code_of_reason(_NO_ACCELERATION)
-        codes[~fit.solved | frames_lost_distally(fit, body)] = self.code_of_reason(_UNSEEN)
+        codes[~fit.solved | distally_unknown_frames(fit, body)] = self.code_of_reason(_UNSEEN)
         return codes
 
     def _combine_codes(self, first: IntArray, second: IntArray) -> IntArray:

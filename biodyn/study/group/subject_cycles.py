@@ -312,7 +312,7 @@ class RunningMean:
         return np.where(self.count > 0, self.mean, np.nan)
 
     @property
-    def sds(self) -> FloatArray:
+    def standard_deviations(self) -> FloatArray:
         """Return the standard deviations (n - 1), NaN for fewer than two values."""
         return np.where(self.count > 1, np.sqrt(self.squares / np.maximum(self.count - 1, 1)), np.nan)
 
@@ -347,7 +347,7 @@ class GroupCurves:
         table: dict[str, Any] = {name: repeated_categories(column, CYCLE_POINTS) for name, column in words.items()}
         table["percent"] = np.tile(PERCENT, len(keys))
         group = RunningMean(count, mean, squares)
-        table |= {"mean": group.means, "sd": group.sds, "subjects": count}
+        table |= {"mean": group.means, "sd": group.standard_deviations, "subjects": count}
         return pd.DataFrame({name: table[name] for name in GROUP_CURVE_COLUMNS})
 
 

@@ -81,7 +81,7 @@ class CurveMeans:
             return None
         row = list(self.variables).index(variable)
         count = sums.count[row]
-        return (sums.means[row], sums.sds[row], count) if count.any() else None
+        return (sums.means[row], sums.standard_deviations[row], count) if count.any() else None
 
 
 def parameter_means(path: Path, cycles: pd.DataFrame, leave_out: bool) -> pd.DataFrame:

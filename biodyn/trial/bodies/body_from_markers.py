@@ -48,7 +48,7 @@ from biodyn.processing.signals.world_frame import (
     are_corners_reversed,
     correct_static_vertical,
     facing_direction_from_static,
-    find_world,
+    find_world_frame,
     mirror_note,
 )
 from biodyn.recording import Markers
@@ -74,8 +74,8 @@ class MarkerBody:
 
     def orient_recordings(self, trial: Loaded) -> Oriented:
         """Return walk and static trial, each rotated to its own World axes."""
-        static = find_world(correct_static_vertical(trial.static, trial.walk))
-        world = find_world(trial.walk, facing_direction_from_static(trial.walk, trial.static, static))
+        static = find_world_frame(correct_static_vertical(trial.static, trial.walk))
+        world = find_world_frame(trial.walk, facing_direction_from_static(trial.walk, trial.static, static))
         walk = trial.walk.rotated(world.R_WL)
         centres = read_stored_centres(trial.static) if trial.settings.model.stored_centres else ()
         in_world = add_stored_centres(trial.static, centres).rotated(static.R_WL)
@@ -227,7 +227,7 @@ def calibrate(
     )
     options = with_estimated_height(skeleton, mapping, seen, replace(options, joint_offsets_rad=offsets))
     offsets = estimate_offsets(skeleton, mapping, seen, options)
-    standing = _assemble_standing(walk, skeleton, mapping, replace(options, joint_offsets_rad=offsets))
+    standing = _assemble_standing_posture(walk, skeleton, mapping, replace(options, joint_offsets_rad=offsets))
     return Calibration(source, standing, offsets, is_seen=False)
 
 
@@ -261,7 +261,7 @@ def _quiet_part(
     return standing if is_upright(skeleton, mapping, standing.points, options) else None
 
 
-def _assemble_standing(
+def _assemble_standing_posture(
     walk: Markers, skeleton: SkeletonRecipe, mapping: MarkerMapping, options: ScalingOptions
 ) -> StandingPosture:
     flat = {foot: _flat_foot_frames(walk, mapping, foot) for foot in foot_bodies(skeleton)}

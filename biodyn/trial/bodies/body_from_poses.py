@@ -14,7 +14,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import SettingsError
-from biodyn.geometry.rotations import axis_angle
+from biodyn.geometry.rotations import matrices_from_axis_angle
 from biodyn.io.segment_poses import require_known_system
 from biodyn.library.pose_systems import OF_SKELETON, PoseSystem
 from biodyn.model.assembly import ScaledBody
@@ -28,7 +28,7 @@ from biodyn.model.skeleton import static_angles
 from biodyn.processing.calibration.standing_posture import StandingPosture
 from biodyn.processing.calibration.subject_measurements import find_mass
 from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
-from biodyn.processing.signals.world_frame import find_world
+from biodyn.processing.signals.world_frame import find_world_frame
 from biodyn.recording import Markers, Recording, SegmentPoses
 from biodyn.recording.motion import point_label
 from biodyn.settings import Settings
@@ -60,7 +60,7 @@ class PoseBody:
 
     def orient_recordings(self, trial: Loaded) -> Oriented:
         """Return the stage with the recording rotated to World axes."""
-        world = find_world(with_segment_origins(trial.walk))
+        world = find_world_frame(with_segment_origins(trial.walk))
         walk = trial.walk.rotated(world.R_WL)
         return next_stage(trial, Oriented, walk=walk, static=walk, world=world).with_notes(
             *walk.diagnostics, *world.diagnostics
@@ -218,7 +218,7 @@ def _segment_displacement(base: _ReferenceModel, body: str, label: str, turns: b
     at = base.poses.labels.index(label)
     rotations, origins = base.poses.rotations.copy(), base.poses.origins.copy()
     if turns:
-        rotations[:, at] = rotations[:, at] @ axis_angle(V, step)
+        rotations[:, at] = rotations[:, at] @ matrices_from_axis_angle(V, step)
     else:
         origins[:, at] += step * (rotations[:, at] @ V)
     displaced = replace(base.poses, rotations=rotations, origins=origins)

@@ -17,7 +17,7 @@ from biodyn.checks.trial_facts import collect_trial_evidence
 from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, ModelError, SettingsError
-from biodyn.geometry.rotations import axis_angle
+from biodyn.geometry.rotations import matrices_from_axis_angle
 from biodyn.io import file_sha256
 from biodyn.io.ground_forces import unusable_forces_note
 from biodyn.io.recording_reader import NO_FORCES
@@ -36,7 +36,7 @@ from biodyn.processing.kinematics.skeleton_fit import base_angles
 from biodyn.processing.signals.plate_wrenches import plate_wrench
 from biodyn.processing.signals.signal_preparation import TrialSignals, prepare_signals, replace_wrenches
 from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH, ESTIMATE
-from biodyn.processing.signals.world_frame import find_world, is_plate_z_up
+from biodyn.processing.signals.world_frame import find_world_frame, is_plate_z_up
 from biodyn.recording import Contact, ForcePlate, GaitEvent, GroundReaction, PlateWrench, Recording
 from biodyn.settings import Settings
 from biodyn.threads import limit_to_one_thread
@@ -57,8 +57,8 @@ from biodyn.trial.trial_files import NO_STATIC
 from biodyn.uncertainty.monte_carlo_bands import (
     ImportedInputs,
     monte_carlo_torque_bands,
+    nominal_draw,
     recompute_draw,
-    unchanged_draw,
 )
 from biodyn.uncertainty.propagation_inputs import TrialInputs, stride_time
 from biodyn.uncertainty.torque_bands import TorqueUncertainty
@@ -323,7 +323,7 @@ def _torque_bands(
         tau=motion.tau,
     )
     if own.estimated is not None:  # an estimate is at least as accurate as the filtered motion, whose bands are used
-        trial = replace(trial, tau=recompute_draw(trial, unchanged_draw(trial))[1])
+        trial = replace(trial, tau=recompute_draw(trial, nominal_draw(trial))[1])
     return monte_carlo_torque_bands(trial, settings.uncertainty)
 
 
@@ -337,7 +337,7 @@ def _travel_heading(own: CoordinateResult, model: ImportedModel) -> FloatArray:
     if abs(gravity[0]) + abs(gravity[2]) > 0.0:
         return np.eye(3)
     if own.source is not None and own.source.on_plates is not None:
-        return find_world(own.source.recording).R_WL
+        return find_world_frame(own.source.recording).R_WL
     q, _, _ = model.tree.motion(own.q, own.v, own.vdot)
     known = np.flatnonzero(np.isfinite(q[:, 0]))
     if not len(known) or not model.is_free:
@@ -347,7 +347,7 @@ def _travel_heading(own: CoordinateResult, model: ImportedModel) -> FloatArray:
         w, x, y, z = q[known, 3:7].T
         way = np.array([np.mean(1.0 - 2.0 * (y**2 + z**2)), 0.0, np.mean(2.0 * (x * z - w * y))])
     quarter = round(float(np.arctan2(way[2], way[0])) / (0.5 * np.pi))
-    return np.round(axis_angle(np.array([0.0, 1.0, 0.0]), 0.5 * np.pi * quarter)) + 0.0
+    return np.round(matrices_from_axis_angle(np.array([0.0, 1.0, 0.0]), 0.5 * np.pi * quarter)) + 0.0
 
 
 def _marker_mapping(model: ImportedModel, recording: Recording) -> MarkerMapping:

@@ -14,7 +14,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, ModelError
 from biodyn.io import read
-from biodyn.io.name_tables import load_names
+from biodyn.io.name_tables import load_name_table
 from biodyn.io.opensim.storage import read_storage
 from biodyn.io.opensim.tool_setups import IkSetup, ScaleSetup, read_scale_setup
 from biodyn.io.recording_reader import NO_FORCES
@@ -26,7 +26,7 @@ from biodyn.processing.calibration.model_scaling import (
 )
 from biodyn.processing.kinematics.opensim_inverse_kinematics import TrackingTasks, fit_to_markers
 from biodyn.processing.signals.derivatives import spline_derivatives
-from biodyn.processing.signals.world_frame import find_world
+from biodyn.processing.signals.world_frame import find_world_frame
 from biodyn.recording import PlateCalibration, Recording
 from biodyn.rigid_body import OpenSimModel
 from biodyn.rigid_body.osim.document import model_bytes
@@ -82,7 +82,7 @@ def model_points(recording: Recording, model: OpenSimModel, R_WL: FloatArray) ->
     Computed points (such as joint centres) are included if the model has a marker with their name; R_WL (3, 3) rotates them
     from laboratory axes, in which the recording stores them.
     """
-    markers, metres = recording.markers, load_names()["length_units"]
+    markers, metres = recording.markers, load_name_table()["length_units"]
     wanted = {marker.name for marker in model.markers} - set(markers.labels)
     computed = [
         (label, output.values @ R_WL.T * metres[output.unit.lower()])
@@ -130,7 +130,7 @@ def _with_y_up(recording: Recording, keep_heading: bool) -> tuple[Recording, Flo
     has_vertical = recording.vertical is not None or bool(recording.plates)
     if not has_vertical and not _is_upright_along_z(recording.markers.positions):
         return recording, np.eye(3), []
-    world = find_world(recording)
+    world = find_world_frame(recording)
     up = world.R_WL[1]
     if up[1] > 0.5:
         return recording, np.eye(3), []

@@ -157,7 +157,7 @@ def compute_checked_torques(
     difference = largest = 0.0
     for start in range(0, len(q), _BLOCK):
         at = slice(start, start + _BLOCK)
-        tau[at], other = model.coupled.inverse_dynamics_two_ways(
+        tau[at], other = model.coupled.inverse_dynamics_by_two_algorithms(
             q[at], v[at], vdot[at], loads.wrenches(at, q[at]), loads.bodies
         )
         difference, largest = max(difference, _largest_value(other - tau[at])), max(largest, _largest_value(tau[at]))

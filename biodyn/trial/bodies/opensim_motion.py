@@ -15,7 +15,7 @@ from biodyn.errors import InputFileError, SettingsError
 from biodyn.io import file_sha256
 from biodyn.io.ground_forces import find_force_files, unusable_forces_note
 from biodyn.io.opensim.external_loads import ExternalForces, loads_of_sheet, read_external_loads
-from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, angles_in_degrees, read_storage
+from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, are_angles_in_degrees, read_storage
 from biodyn.io.opensim.tool_setups import IkSetup, read_ik_setup
 from biodyn.io.recording_reader import NO_FORCES
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
@@ -204,7 +204,7 @@ def read_coordinates(model: OpenSimModel, table: Storage) -> tuple[FloatArray, l
             f"Coordinates of the model: {', '.join(c.name for c in model.coordinates[:6])} ...; columns of the file: "
             f"{', '.join(table.names[:6])} ...",
         )
-    degrees, notes = angles_in_degrees(table, [table.column(c.name) for c in named if c.rotational])
+    degrees, notes = are_angles_in_degrees(table, [table.column(c.name) for c in named if c.rotational])
     values = np.empty((len(table.time_s), len(model.coordinates)))
     for k, c in enumerate(model.coordinates):
         column = table.column(c.name) if c in named else np.full(len(values), c.default)

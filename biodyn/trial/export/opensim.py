@@ -98,7 +98,7 @@ def _motion_tables(
     names, turning = coordinates
     loads, columns = forces
     times, angles = {"time": time_s}, np.where(turning, np.degrees(q), q)
-    load_names = [f"{name}_{'moment' if turns else 'force'}" for name, turns in zip(names, turning, strict=True)]
+    load_name_table = [f"{name}_{'moment' if turns else 'force'}" for name, turns in zip(names, turning, strict=True)]
     text = {
         COORDINATES: storage_text(
             f"{title}coordinates",
@@ -112,7 +112,7 @@ def _motion_tables(
         ),
         TORQUES: storage_text(
             f"{title}inverse dynamics of biodyn",
-            times | dict(zip(load_names, tau.T, strict=True)),
+            times | dict(zip(load_name_table, tau.T, strict=True)),
             (
                 "Generalised forces along the coordinates, Nm and N, positive if they accelerate the coordinate in "
                 "the positive direction.",
@@ -166,8 +166,8 @@ def opensim_motion(view: TrialView, actuated: ActuatedMotion) -> OpenSimMotion:
     tau = np.column_stack([_base_forces(R, angles, actuated.tau[rows, :6]), actuated.tau[rows][:, at_v]])
     known = np.column_stack([np.repeat(arrays["residual_valid"][rows, None], 6, axis=1), valid[rows]])
     tau[~known] = np.nan
-    base = [_with_default(coordinate, q[0, k]) for k, coordinate in enumerate(base)]
-    coordinates = [_with_default(coordinate, q[0, 6 + k]) for k, coordinate in enumerate(coordinates)]
+    base = [_with_default_value(coordinate, q[0, k]) for k, coordinate in enumerate(base)]
+    coordinates = [_with_default_value(coordinate, q[0, 6 + k]) for k, coordinate in enumerate(coordinates)]
     model = model_with_cardan_base(
         actuated.multibody, base, coordinates, _model_markers(arrays, actuated), _model_title(view)
     )
@@ -178,7 +178,7 @@ def _model_title(view: TrialView) -> str:
     return f"biodyn_{view.record['subject'].get('name') or 'subject'}"
 
 
-def _with_default(coordinate: NamedCoordinate, value: float) -> NamedCoordinate:
+def _with_default_value(coordinate: NamedCoordinate, value: float) -> NamedCoordinate:
     """Return the coordinate with its first value as default, so that the model is shown in the first pose of the walk."""
     return NamedCoordinate(
         coordinate.name, coordinate.joint, coordinate.v_index, float(value), coordinate.lower, coordinate.upper

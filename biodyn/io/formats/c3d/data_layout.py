@@ -46,15 +46,15 @@ def finite_parameter(header: C3dHeader, key: str) -> float | None:
     return float(values[0]) if values and math.isfinite(values[0]) else None
 
 
-def frame_of_header(header: C3dHeader) -> FrameDescription:
+def header_frame_layout(header: C3dHeader) -> FrameDescription:
     """Return the frame layout stated in the header block."""
     words = header.words
     return FrameDescription(words.points, words.analog_per_frame, words.scale < 0, words.data_block)
 
 
-def frame_of_parameters(header: C3dHeader) -> FrameDescription:
+def parameter_frame_layout(header: C3dHeader) -> FrameDescription:
     """Return the frame layout stated in the parameters; missing values are taken from the header."""
-    frame = frame_of_header(header)
+    frame = header_frame_layout(header)
     points, scale = finite_parameter(header, "POINT:USED"), finite_parameter(header, "POINT:SCALE")
     block = finite_parameter(header, "POINT:DATA_START")
     if points is not None:
@@ -200,7 +200,7 @@ class DataLayout:
 
 def data_layout(header: C3dHeader, needs_motion: bool = True) -> DataLayout:
     """Return the layout of the data section; InputFileError if the file is truncated, inconsistent or without needed motion."""
-    from_header, from_parameters = frame_of_header(header), frame_of_parameters(header)
+    from_header, from_parameters = header_frame_layout(header), parameter_frame_layout(header)
     claims = stated_frame_counts(header)
     frame = choose_frame_layout(header, from_header, from_parameters, claims)
     if needs_motion and frame.points == 0 and not finite_parameter(header, "ROTATION:USED"):

@@ -11,7 +11,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic, plate_list_text
 from biodyn.io.formats.c3d.header import continued_values
 from biodyn.io.length_units import PlateUnit
-from biodyn.io.name_tables import keep_letters, load_names
+from biodyn.io.name_tables import keep_letters, load_name_table
 from biodyn.recording import ForcePlate
 from biodyn.recording.plates import CopCorrection, plate_sides
 
@@ -265,10 +265,10 @@ def _channel_factor(kind: int, place: int, unit: str, metres_per_unit: float) ->
     unit_letters = keep_letters(unit)
     forces_only = kind == 3
     if kind == 1 and place in position_channels:
-        return float(load_names()["length_units"].get(unit_letters, metres_per_unit))
+        return float(load_name_table()["length_units"].get(unit_letters, metres_per_unit))
     if forces_only or place < 3:
-        return float(load_names()["force_units"].get(unit_letters, 1.0))
-    return float(load_names()["moment_units"].get(unit_letters, metres_per_unit))
+        return float(load_name_table()["force_units"].get(unit_letters, 1.0))
+    return float(load_name_table()["moment_units"].get(unit_letters, metres_per_unit))
 
 
 def _zero_frames(zero: FloatArray, frame_count: int) -> tuple[int, int] | None:

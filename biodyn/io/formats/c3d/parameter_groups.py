@@ -11,7 +11,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.io.events import StoredEvent, gait_events, is_gait_event
 from biodyn.io.formats.c3d.data_layout import DataLayout
 from biodyn.io.formats.c3d.header import Groups, continued_values
-from biodyn.io.name_tables import letters_and_digits, load_names
+from biodyn.io.name_tables import letters_and_digits, load_name_table
 from biodyn.io.point_classification import PointRoles
 from biodyn.io.subject_parameters import Entry, convert_subject_parameters
 from biodyn.recording import GaitEvent, ModelOutput, SubjectParameters
@@ -33,7 +33,7 @@ def point_groups(groups: Groups) -> dict[str, list[str]]:
         "DESCRIPTIONS",
         "MARKERS",
     }
-    kinds = {*load_names()["model_outputs"]["groups"], *announced}
+    kinds = {*load_name_table()["model_outputs"]["groups"], *announced}
     lists: dict[str, list[str]] = {}
     for name, parameter in groups.get("POINT", {}).items():
         base = name.rstrip("0123456789")
@@ -44,7 +44,7 @@ def point_groups(groups: Groups) -> dict[str, list[str]]:
 
 def model_outputs(groups: Groups, roles: PointRoles, points: FloatArray) -> Mapping[str, ModelOutput]:
     """Return the model outputs by label, in stored units; `points` (T, N, 3) file units."""
-    unit_names = load_names()["model_outputs"]["unit_parameters"]
+    unit_names = load_name_table()["model_outputs"]["unit_parameters"]
     units = {
         kind: str(next(iter(parameter_values(groups, "POINT", parameter)), "")).strip()
         for kind, parameter in unit_names.items()
@@ -64,14 +64,14 @@ def parameter_values(groups: Groups, group: str, name: str) -> list[Any]:
 def subject_parameters(groups: Groups) -> SubjectParameters:
     """Return name, mass, height, sex, age and body measures; a value of 0 counts as not given."""
     entries = [
-        entry for group in load_names()["subject"]["groups"] for entry in _parameter_entries(groups.get(group, {}))
+        entry for group in load_name_table()["subject"]["groups"] for entry in _parameter_entries(groups.get(group, {}))
     ]
     return convert_subject_parameters(entries, subject_name(groups))
 
 
 def subject_name(groups: Groups) -> str:
     """Return the subject's name as stored, "" if absent."""
-    for key in load_names()["subject"]["name_parameters"]:
+    for key in load_name_table()["subject"]["name_parameters"]:
         group, name = key.split(":")
         for value in groups.get(group, {}).get(name, {}).get("values", []):
             if isinstance(value, str) and value.strip():

@@ -16,8 +16,8 @@ from biodyn.io.formats.c3d.data_section import DataSection, decode_data_section,
 from biodyn.io.formats.c3d.header import C3dHeader, read_header
 from biodyn.io.formats.c3d.parameter_groups import parameter_values, point_groups, point_texts, subject_parameters
 from biodyn.io.length_units import length_unit
-from biodyn.io.missing_positions import require_markers, unseen_as_nan, without_impossible_positions
-from biodyn.io.name_tables import load_names
+from biodyn.io.missing_positions import replace_unseen_by_nan, require_markers, without_impossible_positions
+from biodyn.io.name_tables import load_name_table
 from biodyn.io.point_classification import classify_points
 from biodyn.io.segment_poses import require_known_system, virtual_points
 from biodyn.recording import FileFacts, Markers, Preview
@@ -39,7 +39,7 @@ def file_facts(path: Path) -> FileFacts:
 def _cached_facts(path: Path, size: int, changed_ns: int) -> FileFacts:
     header = read_header(path, _is_trial_fact)
     stored = subject_parameters(header.groups)
-    offsets = tuple(load_names()["subject"]["static_offsets"])
+    offsets = tuple(load_name_table()["subject"]["static_offsets"])
     plates = header.numbers.get("FORCE_PLATFORM:USED", (0,))
     frame_count, rate_hz = _length_and_rate(header)
     return FileFacts(
@@ -54,7 +54,7 @@ def _cached_facts(path: Path, size: int, changed_ns: int) -> FileFacts:
         rate_hz=rate_hz,
         plate_count=int(plates[0]) if plates else 0,
         declared_static=any(
-            any(header.numbers.get(key, (0,))[:1]) for key in load_names()["subject"]["static_parameters"]
+            any(header.numbers.get(key, (0,))[:1]) for key in load_name_table()["subject"]["static_parameters"]
         ),
         joint_offsets_rad={k: v for k, v in stored.measures.items() if k.startswith(offsets)},
         gait_events=sum(map(is_gait_event, header.texts.get("EVENT:LABELS", ())))
@@ -81,7 +81,7 @@ def _is_trial_fact(group: str, name: str) -> bool:
         return name != "DESCRIPTIONS"
     if group == "EVENT":
         return name == "LABELS"
-    return group in ("TRIAL", "FORCE_PLATFORM", *load_names()["subject"]["groups"])
+    return group in ("TRIAL", "FORCE_PLATFORM", *load_name_table()["subject"]["groups"])
 
 
 @lru_cache(256)
@@ -104,7 +104,7 @@ def read_c3d_preview(path: Path) -> Preview:
         return _preview_of_poses(header, layout)
     starts, samples, step = preview_frames(layout.frame_count, layout.rate_hz)
     frames = [start + step * i for start in starts for i in range(samples)]
-    points = unseen_as_nan(_points_of_frames(header, layout, frames).points)
+    points = replace_unseen_by_nan(_points_of_frames(header, layout, frames).points)
     groups, subject = header.groups, subject_parameters(header.groups)
     labels, descriptions = (point_texts(groups, name, layout.point_count) for name in ("LABELS", "DESCRIPTIONS"))
     roles = classify_points(labels, points, point_groups(groups), (subject.name,), descriptions)
@@ -115,7 +115,7 @@ def read_c3d_preview(path: Path) -> Preview:
     require_markers(path, roles.labels, points)
     unit = str(next(iter(parameter_values(groups, "POINT", "UNITS")), "")).strip()
     some = points[:: max(1, len(points) // _SIZED_FRAMES)]
-    scale = length_unit(unit, load_names()["length_units"], some, person=subject.height_m is not None)
+    scale = length_unit(unit, load_name_table()["length_units"], some, person=subject.height_m is not None)
     positions, _ = without_impossible_positions(path, points * scale.markers)
     markers = Markers(tuple(roles.labels[i] for i in columns), positions, layout.rate_hz)
     return Preview(markers, starts, samples, layout.frame_count, step)
@@ -130,7 +130,7 @@ def _preview_of_poses(header: C3dHeader, layout: DataLayout) -> Preview:
     unit = str(next(iter(parameter_values(groups, "POINT", "UNITS")), "")).strip()
     some = stored.origins[:: max(1, len(stored.origins) // _SIZED_FRAMES)]
     height_m = subject_parameters(groups).height_m
-    scale = length_unit(unit, load_names()["length_units"], some, person=height_m is not None)
+    scale = length_unit(unit, load_name_table()["length_units"], some, person=height_m is not None)
     poses = replace(stored, origins=stored.origins * scale.markers)
     return make_preview(virtual_points(poses, system))
 

@@ -28,14 +28,14 @@ from biodyn.io.formats.c3d.parameter_groups import (
 )
 from biodyn.io.length_units import LengthUnit, PlateUnit, length_unit
 from biodyn.io.missing_positions import (
+    replace_unseen_by_nan,
     require_markers,
     unlabelled_points_note,
-    unseen_as_nan,
     without_impossible_positions,
 )
-from biodyn.io.name_tables import load_names
+from biodyn.io.name_tables import load_name_table
 from biodyn.io.point_classification import classify_points
-from biodyn.io.repairs import apply_repairs, unwrap_samples, wrapped_note
+from biodyn.io.repairs import apply_repairs, unwrap_samples, wrap_around_note
 from biodyn.io.segment_poses import require_known_system, require_seen_segment, virtual_points, with_landmarks
 from biodyn.library.pose_systems import find_pose_system
 from biodyn.recording import AnalogSignals, ForcePlate, Markers, Recording, SegmentPoses, StoredMotion
@@ -60,7 +60,7 @@ def read_c3d(path: str | Path) -> Recording:
     data = decode_data_section(content, layout, header.processor, groups, plate_channels(groups))
     _require_possible_samples(path, data.samples)
     data, wrap_notes = _unwrap_analog_samples(data, groups)
-    points = unseen_as_nan(data.points)
+    points = replace_unseen_by_nan(data.points)
     subject = subject_parameters(groups)
     labels, descriptions = (point_texts(groups, name, layout.point_count) for name in ("LABELS", "DESCRIPTIONS"))
     roles = classify_points(labels, points, point_groups(groups), (subject.name,), descriptions)
@@ -155,7 +155,7 @@ def _unwrap_analog_samples(data: DataSection, groups: Groups) -> tuple[DataSecti
         if better is not None:
             samples[:, column] = better
             names.append(labels[channel] if channel < len(labels) else f"analog channel {channel + 1}")
-    return (replace(data, samples=samples), (wrapped_note(names),)) if names else (data, ())
+    return (replace(data, samples=samples), (wrap_around_note(names),)) if names else (data, ())
 
 
 def _analog_notes(data: DataSection) -> Iterator[Diagnostic]:
@@ -183,7 +183,7 @@ def _require_possible_samples(path: Path, samples: FloatArray) -> None:
 def _length_unit(groups: Groups, markers: FloatArray, data: DataSection, height_m: float | None) -> LengthUnit:
     text = str(next(iter(parameter_values(groups, "POINT", "UNITS")), "")).strip()
     in_units, _ = _plates_with_units(groups, data, None, len(markers), 1.0)
-    return length_unit(text, load_names()["length_units"], markers, in_units, height_m is not None)
+    return length_unit(text, load_name_table()["length_units"], markers, in_units, height_m is not None)
 
 
 def _plates_with_units(
@@ -213,7 +213,7 @@ def _stated_vertical(groups: Groups) -> FloatArray | None:
 
 
 def _is_declared_static(groups: Groups) -> bool | None:
-    for key in load_names()["subject"]["static_parameters"]:
+    for key in load_name_table()["subject"]["static_parameters"]:
         values = parameter_values(groups, *key.split(":"))
         if values and not isinstance(values[0], str):
             return bool(values[0])

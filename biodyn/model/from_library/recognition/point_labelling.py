@@ -106,7 +106,7 @@ class _FitCache:
         self.points = points
         self._known: dict[tuple[tuple[str, ...], tuple[int, ...]], PersonFit] = {}
 
-    def fit_at(self, places: tuple[str, ...], indices: IntArray) -> PersonFit:
+    def fit_to_places(self, places: tuple[str, ...], indices: IntArray) -> PersonFit:
         """Return the fit of the points with these indices to these places."""
         key = places, tuple(indices.tolist())
         if key not in self._known:
@@ -257,7 +257,7 @@ def _refine_assignment(
 
 def _score_assignment(slots: MarkerSlots, point_of: IntArray, fits: _FitCache) -> _Assignment:
     filled = np.flatnonzero(point_of >= 0)
-    fit = fits.fit_at(tuple(slots.places[k] for k in filled), point_of[filled])
+    fit = fits.fit_to_places(tuple(slots.places[k] for k in filled), point_of[filled])
     mirrored, present = place_table().mirrored, {slots.places[k] for k in filled}
     # markers are usually placed in pairs
     unpaired = sum(mirrored[place] in slots.places and mirrored[place] not in present for place in present)

@@ -305,7 +305,7 @@ class _FitProblem:
                     part
                     for f, columns in zip(solved, free, strict=True)
                     if f.trial.use == use
-                    for part in self._information_of_halves(model, skin, f, columns, f.weight * marker_m**-2.0)
+                    for part in self._information_by_half(model, skin, f, columns, f.weight * marker_m**-2.0)
                 ]
                 evidence += eliminate_soft_tissue(sum(parts[1:], parts[0]), skin)
             information = evidence.information
@@ -319,7 +319,7 @@ class _FitProblem:
             mean = self.placement.nonlinear_part(theta - mean)
         return theta, model, information, marker_m
 
-    def _information_of_halves(
+    def _information_by_half(
         self, model: SubjectModel, skin: SoftTissue, solved: _SolvedFrames, free: FloatArray, weight: FloatArray
     ) -> Sequence[InformationForm]:
         """Return the information of the markers for the first and the second half of the frames."""

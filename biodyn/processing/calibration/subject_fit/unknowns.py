@@ -15,7 +15,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.geometry.rotations import axis_angle, skew_matrix
+from biodyn.geometry.rotations import matrices_from_axis_angle, skew_matrix
 from biodyn.library.tables import expand_sides
 from biodyn.library.toml_files import load_table
 from biodyn.model.body_model import AttachedMarker, StaticFigure, SubjectModel
@@ -249,7 +249,7 @@ def _derivatives_by_hinge_angle(
         first = definition.rotations[0]
         if first.coordinate != free[0].name:
             continue
-        D = axis_angle(first.axis, q[:, free[0].q_index] - body.static_angles_rad[0])
+        D = matrices_from_axis_angle(first.axis, q[:, free[0].q_index] - body.static_angles_rad[0])
         turn = at.R_WB[above] @ (np.eye(3) - D)  # (T, 3, 3)
         arm = at.p_WM[:, on[definition.name]] - at.p_WB[definition.name][:, None]  # (T, m, 3)
         # (turn w) x arm = -skew(arm) turn w
