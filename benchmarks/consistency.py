@@ -83,7 +83,7 @@ def main() -> None:
 
 def unit_of(entry: CheckDefinition) -> str:
     """The unit of a check's number for the head of its column."""
-    unit = entry.shown[1] if entry.shown else ""
+    unit = entry.display_unit[1] if entry.display_unit else ""
     return f", {unit}" if unit else ""
 
 
@@ -94,7 +94,7 @@ def data_cells(result: TrialResult) -> list[str]:
     cells = []
     for entry in checks_of_kind("recording"):
         value = records[entry.code]["value"]
-        number = "–" if value is None or entry.shown is None else _short(entry.shown[0] * value)
+        number = "–" if value is None or entry.display_unit is None else _short(entry.display_unit[0] * value)
         cells.append(number + ("*" if found & set(entry.findings) else ""))
     return cells
 

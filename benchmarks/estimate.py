@@ -23,7 +23,7 @@ from common import Table, Walker, parser_of, record_session, write_session
 from simulator import Person
 
 from biodyn.trial.run import analyse_trial
-from biodyn.trial.stages import Solved
+from biodyn.trial.stages import SolvedTrial
 from biodyn.trial.steps import STEPS, compute_uncertainty, estimate_motion_and_forces, with_step
 
 WALKER = Walker(Person("Adam", height_m=1.78, mass_kg=74.0, sex="male"), 1.3, 1.1)
@@ -65,7 +65,7 @@ def show_walks(walks: Sequence[Path], settings: Settings) -> None:
     )
     spent: list[float] = []
 
-    def timed(trial: Solved) -> Solved:
+    def timed(trial: SolvedTrial) -> SolvedTrial:
         begin = time.process_time()
         estimated = estimate_motion_and_forces(trial)
         spent.append(time.process_time() - begin)
@@ -114,8 +114,8 @@ def show_lengths(lengths_s: Sequence[float], settings: Settings) -> None:
         )
         found: list[float] = []
 
-        def several(trial: Solved, found: list[float] = found) -> Solved:
-            def once(bands: bool) -> tuple[float, Solved]:
+        def several(trial: SolvedTrial, found: list[float] = found) -> SolvedTrial:
+            def once(bands: bool) -> tuple[float, SolvedTrial]:
                 own = trial.settings.uncertainty.model_copy(update={"compute": bands})
                 begun = replace(trial, settings=trial.settings.model_copy(update={"uncertainty": own}))
                 begin = time.process_time()

@@ -243,7 +243,7 @@ def observe(scene: Scene, unknowns: list[Unknown], samples: int) -> Observed:
     weights = np.zeros((frames, len(model.markers)))
     weights[:, scene.columns] = 1.0
     problem = _problem(scene, knots, weights, noise_m, balanced)
-    normal = NormalEquations(knots.count, REACH, nv)
+    normal = NormalEquations(knots.coefficient_count, REACH, nv)
     information = marker_information(problem, scene.path.q)[0]
     add_marker_terms(normal, problem, information, np.zeros((frames, nv)))
     parts = torque_derivatives(problem, model.multibody, scene.path)
@@ -259,7 +259,9 @@ def observe(scene: Scene, unknowns: list[Unknown], samples: int) -> Observed:
         wide[:, :, i : i + by_motion.shape[2]] += w * by_motion[i : frames - 2 + i, 6:]
     wide *= known[:, :, None, None]
     normal.add_rows(0, wide, np.zeros(wide.shape[:2]))
-    normal.add_diagonal(0, np.ones(1), np.full((knots.count, nv), FIRM / noise_m), np.zeros((knots.count, nv)))
+    normal.add_diagonal(
+        0, np.ones(1), np.full((knots.coefficient_count, nv), FIRM / noise_m), np.zeros((knots.coefficient_count, nv))
+    )
     factor = CholeskyFactor(normal)
     X = np.concatenate([one.markers for one in unknowns], axis=3) / noise_m
     torques = np.concatenate([one.torques for one in unknowns], axis=2)
@@ -267,7 +269,7 @@ def observe(scene: Scene, unknowns: list[Unknown], samples: int) -> Observed:
     J = marker_jacobian(model, scene.path.q)[:, scene.columns].reshape(frames, -1, nv) / noise_m
     flat = X.reshape(frames, -1, P)
     seen = J.transpose(0, 2, 1) @ flat
-    coupled = np.zeros((knots.count, nv, P))
+    coupled = np.zeros((knots.coefficient_count, nv, P))
     for i, w in enumerate(nonzero_weights(knots.weights[0][0])):
         coupled[i : i + frames, :, :P] += w * seen
     of_root = torques[:, :6] * root[:, :, None]
@@ -280,7 +282,7 @@ def observe(scene: Scene, unknowns: list[Unknown], samples: int) -> Observed:
     whole = np.eye(P) + own - halved.T @ halved
     kinds = np.concatenate([np.full(one.torques.shape[2], KINDS.index(one.kind)) for one in unknowns])
     rng, errors = np.random.default_rng(0), {}
-    draws = rng.normal(size=(samples, knots.count, nv))
+    draws = rng.normal(size=(samples, knots.coefficient_count, nv))
     told = {"nothing told": (), **{f"{kind} told": (kind,) for kind in KINDS}, "all told": KINDS}
     for what, some in told.items():
         free = ~np.isin(kinds, [KINDS.index(kind) for kind in some])
@@ -290,7 +292,7 @@ def observe(scene: Scene, unknowns: list[Unknown], samples: int) -> Observed:
             theta[free] = np.linalg.solve(lower.T, rng.normal(size=(int(free.sum()), samples)))
         drawn = []
         for s in range(samples):
-            c = factor.solve_backward(draws[s] - (halved @ theta[:, s]).reshape(knots.count, nv))
+            c = factor.solve_backward(draws[s] - (halved @ theta[:, s]).reshape(knots.coefficient_count, nv))
             windows = np.stack([c[i : i + frames] for i in range(by_motion.shape[2])], axis=1)
             drawn.append(np.einsum("tmwn,twn->tm", by_motion, windows, optimize=True) + torques @ theta[:, s])
         errors[what] = np.stack(drawn)

@@ -39,7 +39,7 @@ from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
 from biodyn.model.body_model import StaticFigure
 from biodyn.trial.run import analyse_trial
-from biodyn.trial.stages import Scaled, Tracked
+from biodyn.trial.stages import ScaledTrial, TrackedTrial
 from biodyn.trial.steps import STEPS, solve_inverse_kinematics, with_step
 
 # Places on the generic model, right side, m: marker sets of Rajagopal 2016, Hamner 2010 and gait2392 as distributed.
@@ -109,7 +109,7 @@ RUNS = (Run("markers alone", centres=False), Run("with centres"), Run("legs with
 class Kept:
     """What biodyn fitted a walk with: the trajectories (T, M, 3) m of its markers, and its errors (T, M) m."""
 
-    trial: Tracked
+    trial: TrackedTrial
     labels: tuple[str, ...]
     walk: FloatArray
     errors_m: FloatArray
@@ -156,9 +156,9 @@ def main() -> None:
 
 def kept(path: Path, fit: str) -> Kept:
     """Analyse a walk as far as torques and keep what its skeleton was fitted to."""
-    states: list[Tracked] = []
+    states: list[TrackedTrial] = []
 
-    def keeping(trial: Scaled) -> Tracked:
+    def keeping(trial: ScaledTrial) -> TrackedTrial:
         states.append(solve_inverse_kinematics(trial))
         return states[-1]
 

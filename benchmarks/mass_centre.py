@@ -26,7 +26,7 @@ from biodyn.estimation.summary import EstimateSummary
 from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.processing.signals.plate_wrenches import plate_wrench
 from biodyn.trial.run import analyse_trial
-from biodyn.trial.stages import Prepared, Scaled
+from biodyn.trial.stages import PreparedTrial, ScaledTrial
 from biodyn.trial.steps import STEPS, scale_skeleton, with_step
 
 _KNOWN_M = 0.0047  # standard deviation left of a plate's place; more of the prior's 5 mm is hardly told by the walk
@@ -131,9 +131,9 @@ def show_standing(walks: list[Path], tables: list[str]) -> None:
     rows = Table(("static trial", "table", "carried kg", "forward mm", "right mm"))
     for path in walks:
         for name in tables:
-            kept: list[Scaled] = []
+            kept: list[ScaledTrial] = []
 
-            def scaled(trial: Prepared, kept: list[Scaled] = kept) -> Scaled:
+            def scaled(trial: PreparedTrial, kept: list[ScaledTrial] = kept) -> ScaledTrial:
                 kept.append(scale_skeleton(trial))
                 return kept[-1]
 
@@ -144,7 +144,7 @@ def show_standing(walks: list[Path], tables: list[str]) -> None:
             rows.row(static, name, f"{force / 9.80665:.1f}", f"{1e3 * apart[0]:.1f}", f"{1e3 * apart[1]:.1f}")
 
 
-def _standing(trial: Scaled) -> tuple[float, FloatArray]:
+def _standing(trial: ScaledTrial) -> tuple[float, FloatArray]:
     """Vertical force N, and how far (2,) m the pressure lies forward and right of the mass centre; the plates as they read."""
     model, _ = trial.scaling.model()
     poses = trial.scaling.poses([body.name for body in model.skeleton.bodies], model.height_m, {})

@@ -23,7 +23,7 @@ from common import Record, Stopwatch, Table, parser_of, real_recordings, tell, w
 from simulator.rough_walks import class_of, rough_recording
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.estimators.plate_evidence import MatchedStep, PlateEvidence, pressure_centre
+from biodyn.checks.estimators.plate_evidence import MatchedStep, PlateEvidence, plate_cop
 from biodyn.checks.estimators.plate_height import measure_flat_feet, relative_heights, report_plate_heights
 from biodyn.checks.plates import PLATE_SHIFT_M
 from biodyn.checks.trial_facts import TrialFacts
@@ -112,7 +112,7 @@ def by_shear(evidence: PlateEvidence) -> float:
 def _of_step(evidence: PlateEvidence, step: MatchedStep) -> float:
     at, share = np.flatnonzero(step.high_force), load_table("checks/checks")["pressure_path"]["share"]
     plate = evidence.plates[step.plate]
-    along = (pressure_centre(plate, at) - evidence.belt_displacement(step, at) - step.heel) @ step.axes[0]
+    along = (plate_cop(plate, at) - evidence.belt_displacement(step, at) - step.heel) @ step.axes[0]
     off = along - step.length_m * np.interp(np.linspace(0.0, 1.0, len(at)), (0.0, 0.5, 1.0), share)
     shear = plate.wrench[at, 3:] @ step.axes[0] / plate.wrench[at, 4]
     return float(np.linalg.lstsq(np.column_stack([np.ones(len(at)), shear]), off, rcond=None)[0][1])

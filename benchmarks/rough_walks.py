@@ -44,7 +44,7 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.processing.signals.settings import SignalSettings
 from biodyn.settings import settings_from
 from biodyn.trial.run import analyse_trial
-from biodyn.trial.stages import Scaled
+from biodyn.trial.stages import ScaledTrial
 from biodyn.trial.steps import STEPS, Step, with_step
 from biodyn.trial.trial_files import read_files
 
@@ -152,7 +152,7 @@ def without_errors(recording: RoughRecording, model: SubjectModel, static: Path,
 def steps_with(model: SubjectModel) -> tuple[Step, ...]:
     """The program's steps with a model that is given."""
 
-    def given(trial: Scaled) -> Scaled:
+    def given(trial: ScaledTrial) -> ScaledTrial:
         return replace(trial, model=replace(model, mass_kg=trial.model.mass_kg))
 
     return with_step(STEPS, "calibration", given)

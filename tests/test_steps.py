@@ -16,7 +16,7 @@ from biodyn.processing.signals.smoothing.spline import HIGHEST_HZ
 from biodyn.trial.request import trial_request
 from biodyn.trial.run import analyse_trial, run_trial
 from biodyn.trial.session_estimates import unused_file_note
-from biodyn.trial.stages import Grounded, Labelled, Prepared, Tracked, next_stage
+from biodyn.trial.stages import LabelledTrial, PreparedTrial, TrackedTrial, TrialWithContacts, next_stage
 from biodyn.trial.steps import STEPS, _masses_from_stances, determine_contacts, with_step
 
 WALK = Path(__file__).parents[1] / "sample_data" / "subject01" / "walk01.c3d"
@@ -51,9 +51,9 @@ def test_torques_only_leaves_out_what_no_torque_depends_on(whole: tuple[TrialAna
 def test_a_step_can_be_another_one(whole: tuple[TrialAnalysis, list[str]]) -> None:
     """The smoothing of a user's own, without a setting for it: what an 8 Hz setting gives, step for step."""
 
-    def smoother(trial: Labelled) -> Prepared:
+    def smoother(trial: LabelledTrial) -> PreparedTrial:
         settings = trial.settings.signals.model_copy(update={"cutoff_hz": 8.0})
-        return next_stage(trial, Prepared, signals=prepare_signals(trial.walk, trial.mapping, settings))
+        return next_stage(trial, PreparedTrial, signals=prepare_signals(trial.walk, trial.mapping, settings))
 
     steps = with_step(STEPS, "signals", smoother)
     mine = run_trial(WALK, steps=steps, settings={"uncertainty": {"compute": False}}).analysis
@@ -74,7 +74,7 @@ def test_a_walk_without_a_body_mass_is_named_with_the_reason(tmp_path: Path) -> 
 def test_a_step_that_writes_other_values_changes_what_follows() -> None:
     """Forces a tenth larger in the step "contacts": the vertical residual shows them."""
 
-    def heavier(trial: Tracked) -> Grounded:
+    def heavier(trial: TrackedTrial) -> TrialWithContacts:
         grounded = determine_contacts(trial)
         wrench = {side: 1.1 * values for side, values in grounded.reaction.wrench.items()}
         return replace(grounded, reaction=replace(grounded.reaction, wrench=wrench))

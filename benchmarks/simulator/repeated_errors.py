@@ -47,8 +47,8 @@ def draw(
     rng: np.random.Generator,
 ) -> Drawn:
     """Draw one set of errors of the named sources; noise_m (M,) of the fitted markers."""
-    raw = inputs.unfiltered.positions
-    columns = [inputs.unfiltered.labels.index(label) for label in inputs.fit.labels]
+    raw = inputs.unfiltered_markers.positions
+    columns = [inputs.unfiltered_markers.labels.index(label) for label in inputs.fit.labels]
     model = inputs.model
     wrenches = inputs.dynamics.foot_wrenches
     change = np.zeros_like(wrenches)
@@ -100,7 +100,7 @@ def drawn_inertias(model: SubjectModel, magnitudes: Magnitudes, rng: np.random.G
 def repeated_fit(inputs: TrialInputs, drawn: Drawn) -> Fit:
     """Return the fit of one draw to its unfiltered markers."""
     geometry_changed = drawn.model.markers is not inputs.model.markers
-    if geometry_changed or drawn.cutoff_hz != inputs.cutoff_hz or drawn.raw is not inputs.unfiltered.positions:
+    if geometry_changed or drawn.cutoff_hz != inputs.cutoff_hz or drawn.raw is not inputs.unfiltered_markers.positions:
         smooth = butterworth_lowpass(drawn.raw, inputs.rate_hz, drawn.cutoff_hz, inputs.filter_order)
         smooth += 0.0 if drawn.bias is None else drawn.bias
         smooth[np.isnan(inputs.markers.positions)] = np.nan  # what was left out stays out

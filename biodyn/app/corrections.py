@@ -86,7 +86,7 @@ def _set_entries(table: Document, section: str, name: str, entries: list[dict[st
     target[name] = array.multiline(len(entries) > 0)
 
 
-def _with_reason(entry: dict[str, Any], correction: Correction) -> dict[str, Any]:
+def _add_reason(entry: dict[str, Any], correction: Correction) -> dict[str, Any]:
     return {**entry, "reason": _required_reason(correction)}
 
 
@@ -112,7 +112,7 @@ def _correct_contact(table: Document, correction: Correction) -> None:
 
     entries = _remaining_entries(table, "contacts", "override", is_other_contact)
     entry = {"plate": plate, "from_s": from_s, "side": correction.get("side")}
-    _set_entries(table, "contacts", "override", [*entries, _with_reason(entry, correction)])
+    _set_entries(table, "contacts", "override", [*entries, _add_reason(entry, correction)])
 
 
 def _correct_event(table: Document, correction: Correction) -> None:
@@ -128,7 +128,7 @@ def _correct_event(table: Document, correction: Correction) -> None:
     entry = {"side": side, "event": event, "from_s": earlier[0]["from_s"] if earlier else from_s}
     if correction.get("to_s") is not None:
         entry["to_s"] = _read_seconds(correction, "to_s")
-    _set_entries(table, "gait", "override", [*entries, _with_reason(entry, correction)])
+    _set_entries(table, "gait", "override", [*entries, _add_reason(entry, correction)])
 
 
 def _exclude_or_restore_cycle(table: Document, correction: Correction) -> None:
@@ -139,7 +139,7 @@ def _exclude_or_restore_cycle(table: Document, correction: Correction) -> None:
 
     entries = _remaining_entries(table, "gait", "leave_out", is_other_cycle)
     if not correction.get("restore"):
-        entries.append(_with_reason({"side": side, "start_s": start_s}, correction))
+        entries.append(_add_reason({"side": side, "start_s": start_s}, correction))
     _set_entries(table, "gait", "leave_out", entries)
 
 

@@ -32,7 +32,7 @@ from biodyn.output.report.trial_page import render_trial_report
 from biodyn.output.store.record import to_json_values
 from biodyn.output.store.result_reader import StoredResult, read_view
 from biodyn.processing.contacts.contact_decision import MATCHES_S
-from biodyn.processing.signals.world_frame import find_world_frame
+from biodyn.processing.signals.world_frame import find_world
 from biodyn.recording import PlateWrench
 from biodyn.settings import settings_from
 from biodyn.study import Study
@@ -211,7 +211,7 @@ class OpenedFolder:
         markers = recording.motion.markers
         wrenches: tuple[PlateWrench | PlateError, ...] = ()
         if markers is not None:
-            world = find_world_frame(recording)
+            world = find_world(recording)
             wrenches = FileFacts(recording.rotated(world.R_WL), settings_from(None), "auto").wrenches
         end_s = 0.0 if markers is None else (markers.frame_count - 1) / markers.rate_hz
         signals: dict[str, Any] = {"end_s": end_s, "plates": [], "contacts": [], "events": [], "cycles": []}

@@ -37,7 +37,7 @@ from biodyn.verification.consistency import check_consistency
     place=140,
     turn=110,
     limit=MASS_MISMATCH_SHARE,
-    shown=(100.0, "%"),
+    display_unit=(100.0, "%"),
     findings={"mass-mismatch": "Stated mass vs. force plates"},
     unless=("sides", "other_load", "force_unit", "zero"),
 )
@@ -49,7 +49,7 @@ def check_stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
     mass = walking_mass_kg(evidence)
     share = np.nan if mass is None else mass / (evidence.weight_n / STANDARD_GRAVITY_M_S2) - 1.0
     # The plate is loaded during the whole static trial, so that its offset cannot be determined.
-    standing_kg = None if trial.plate_offsets else trial.analysis.static.plates_mass_kg
+    standing_kg = None if trial.offset_findings else trial.analysis.static.plates_mass_kg
     return CheckResult(value=share, findings=report_mass_mismatch(evidence, standing_kg, limit, trial.effect_of_gains))
 
 
@@ -101,7 +101,7 @@ def _add_residual_checks(kind: Literal["force", "moment"], unit: str, place: int
         causes=_CAUSES,
         place=170 + 10 * place,
         turn=180 + 10 * place,
-        shown=(1.0, unit),
+        display_unit=(1.0, unit),
         findings={code: title},
         unless=("sides", "other_load"),
     )

@@ -29,7 +29,7 @@ class FileFacts:
     marker_set: str
 
     @cached_property
-    def seen(self) -> dict[str, float]:
+    def visible_fraction(self) -> dict[str, float]:
         """Fraction of the frames with the person in which each marker, or segment of measured poses, is visible, by label."""
         labels, seen = self._visible_labels_and_frames
         there = self.frames_with_person
@@ -91,11 +91,11 @@ def find_problems(file: FileFacts) -> tuple[Diagnostic, ...]:
 )
 def check_marker_visibility(file: FileFacts, limit: float) -> CheckResult:
     """Find markers that are missing in many frames."""
-    rare = [f"{label} {100 * seen:.0f} %" for label, seen in file.seen.items() if seen < limit]
+    rare = [f"{label} {100 * seen:.0f} %" for label, seen in file.visible_fraction.items() if seen < limit]
     period = "" if file.frames_with_person.all() else " with the person present"
     text = f"Visible in less than {100 * limit:.0f} % of the frames{period}: {', '.join(rare)}."
     findings = (Diagnostic("marker-gap", "warning", text),) if rare else ()
-    return CheckResult(value=min(file.seen.values(), default=np.nan), findings=findings)
+    return CheckResult(value=min(file.visible_fraction.values(), default=np.nan), findings=findings)
 
 
 @check(

@@ -12,11 +12,11 @@ from biodyn.checks.estimators.signals import (
     LIMIT_SHARE,
     find_spikes,
     frames_at_limit,
-    marker_rms,
     report_distant_poses,
     report_gaps,
     report_joint_limits,
     report_large_marker_errors,
+    rms_errors,
 )
 from biodyn.checks.estimators.swapped_sides import CLEAR, find_swapped_sides, left_right_sine
 from biodyn.checks.registry import CheckResult, check
@@ -42,7 +42,7 @@ from biodyn.uncertainty.propagation_inputs import stride_time
     place=10,
     turn=10,  # because the skeleton is mirror-symmetric, all other findings are consequences
     limit=-CLEAR,
-    shown=(1.0, ""),
+    display_unit=(1.0, ""),
     findings={"sides-exchanged": "Left-right swap"},
 )
 def check_left_and_right(trial: TrialFacts, limit: float) -> CheckResult:
@@ -83,7 +83,7 @@ def check_marker_labels(trial: TrialFacts, limit: float) -> CheckResult:
     place=50,
     turn=130,
     limit="signals.spline_gap_s",
-    shown=(1.0, "s"),
+    display_unit=(1.0, "s"),
     findings={"marker-gap": "Gap not filled"},
     unless=("sides",),
 )
@@ -244,7 +244,7 @@ def check_moved_markers(trial: TrialFacts, limit: float) -> CheckResult:
     place=40,
     turn=160,
     limit="limits.marker_rms_m",
-    shown=(_MM, "mm"),
+    display_unit=(_MM, "mm"),
     findings={
         "marker-error": "Tracking error of a marker",
         "marker-strays": "Marker deviating from its segment",
@@ -261,7 +261,7 @@ def check_single_marker_errors(trial: TrialFacts, limit: float) -> CheckResult:
         findings = report_distant_poses(misfit, _POSE_FACTOR * limit)
         return CheckResult(value=float(finite_rms(misfit.origin_m.T).max(initial=0.0)), findings=findings)
     fit = trial.analysis.fit
-    return CheckResult(value=float(marker_rms(fit).max(initial=0.0)), findings=report_large_marker_errors(fit, limit))
+    return CheckResult(value=float(rms_errors(fit).max(initial=0.0)), findings=report_large_marker_errors(fit, limit))
 
 
 @check(
@@ -272,7 +272,7 @@ def check_single_marker_errors(trial: TrialFacts, limit: float) -> CheckResult:
     place=60,
     turn=140,
     limit=SPIKE_M,
-    shown=(_MM, "mm"),
+    display_unit=(_MM, "mm"),
     findings={"marker-spike": "Spike in a marker"},
     unless=("sides",),
 )
@@ -295,7 +295,7 @@ def check_marker_jumps(trial: TrialFacts, limit: float) -> CheckResult:
     place=70,
     turn=170,
     limit=LIMIT_SHARE,
-    shown=(100.0, "%"),
+    display_unit=(100.0, "%"),
     findings={"joint-limit": "Joint at the limit of its range"},
     unless=("sides",),
 )

@@ -97,7 +97,7 @@ _ESTIMATE_TEXT = (
     causes="the settings; different cut-offs cause artefacts of torques at impacts",
     place=160,
     turn=120,
-    shown=(1.0, "Hz"),
+    display_unit=(1.0, "Hz"),
     findings={
         "filters-differ": "Different filters for markers and forces",
         "cutoff-low": "Filter too low for the activity",
@@ -127,7 +127,7 @@ def check_filters(trial: TrialFacts, limit: float) -> CheckResult:
     place=129,
     turn=58,
     limit=0.13,
-    shown=(100.0, "%"),
+    display_unit=(100.0, "%"),
     findings={"frame-rate-doubtful": "Frame rate"},
     unless=("sides", "other_load", "force_unit", "labels", "zero"),
     source="errors are below 5 % in 13 real walks of six laboratories; 100 instead of 120 Hz is an error of 17 %",
@@ -148,7 +148,7 @@ def check_frame_rate(trial: TrialFacts, limit: float) -> CheckResult:
     place=130,
     turn=70,
     limit=TIME_OFFSET_S,
-    shown=(1000.0, "ms"),
+    display_unit=(1000.0, "ms"),
     findings={"time-offset": "Marker-force synchronisation"},
     unless=("sides", "other_load", "force_unit", "labels", "zero", "frame_rate"),
 )
@@ -158,7 +158,7 @@ def check_synchronisation(trial: TrialFacts, limit: float) -> CheckResult:
         return CheckResult()
     offset = trial.time_offset
     late_s = np.nan if offset is None else offset.late_s
-    return CheckResult(value=late_s, findings=trial.delayed_forces)
+    return CheckResult(value=late_s, findings=trial.delay_findings)
 
 
 _WALKING = "walking"

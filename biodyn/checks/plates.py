@@ -22,7 +22,7 @@ from biodyn.checks.estimators.plate_signals import (
     report_force_unit,
     report_moment_unit,
     silent_channel_findings,
-    unloaded_level,
+    unloaded_wrench,
 )
 from biodyn.checks.estimators.signals import report_pressure_outside_sole
 from biodyn.checks.registry import CheckResult, check
@@ -45,7 +45,7 @@ _SILENT_CHANNEL = {"plate-channel-gain": "Force-plate channel without signal"}
     place=80,
     turn=20,
     limit=LARGEST_FACTOR,
-    shown=(1.0, "times"),
+    display_unit=(1.0, "times"),
     findings={"force-unit": "Unit of the forces"},
     unless=("sides",),
 )
@@ -64,7 +64,7 @@ def check_force_unit(trial: TrialFacts, limit: float) -> CheckResult:
     place=90,
     turn=50,
     limit=LARGEST_FACTOR,
-    shown=(1.0, "times"),
+    display_unit=(1.0, "times"),
     findings={"moment-unit": "Unit of the moments"},
     # Wrong channels or axes also move the centre of pressure.
     unless=("sides", "force_unit", "labels", "zero"),
@@ -73,7 +73,7 @@ def check_moment_unit(trial: TrialFacts, limit: float) -> CheckResult:
     """Find moments with a relative error that indicates a wrong unit."""
     if trial.evidence is None:
         return CheckResult()
-    explained = bool(trial.swapped_plates)
+    explained = bool(trial.swapped_plates_findings)
     findings = () if explained else report_moment_unit(trial.evidence)
     return CheckResult(value=lever_arm_ratio(trial.evidence), findings=findings)
 
@@ -86,7 +86,7 @@ def check_moment_unit(trial: TrialFacts, limit: float) -> CheckResult:
     place=100,
     turn=40,
     limit=BASELINE_N,
-    shown=(1.0, "N"),
+    display_unit=(1.0, "N"),
     findings=_OFFSET,
     unless=("sides",),
 )
@@ -96,9 +96,9 @@ def check_remaining_offset(trial: TrialFacts, limit: float) -> CheckResult:
         return CheckResult()
     plates, soles = trial.analysis.plates, trial.analysis.points.sole
     levels = [removed_offset_n(plate) for plate in plates]
-    remaining = [unloaded_level(plate, soles, trial.rate_hz) for plate in plates]
+    remaining = [unloaded_wrench(plate, soles, trial.rate_hz) for plate in plates]
     levels += [level.force_n for level in remaining if level is not None]
-    return CheckResult(value=max(levels, key=abs, default=np.nan), findings=remaining_offsets(trial.plate_offsets))
+    return CheckResult(value=max(levels, key=abs, default=np.nan), findings=remaining_offsets(trial.offset_findings))
 
 
 @check(
@@ -115,8 +115,8 @@ def check_remaining_offset(trial: TrialFacts, limit: float) -> CheckResult:
 )
 def check_removed_offset(trial: TrialFacts, limit: float) -> CheckResult:
     """Report large offsets that were removed."""
-    remaining = remaining_offsets(trial.plate_offsets)
-    return CheckResult(findings=tuple(note for note in trial.plate_offsets if note not in remaining))
+    remaining = remaining_offsets(trial.offset_findings)
+    return CheckResult(findings=tuple(note for note in trial.offset_findings if note not in remaining))
 
 
 @check(
@@ -132,7 +132,7 @@ def check_removed_offset(trial: TrialFacts, limit: float) -> CheckResult:
 )
 def check_silent_channels(trial: TrialFacts, limit: float) -> CheckResult:
     """Find channels of loaded plates that have no signal."""
-    if trial.evidence is None or trial.swapped_plates:
+    if trial.evidence is None or trial.swapped_plates_findings:
         return CheckResult()
     labels = [plate.channel_labels for plate in trial.analysis.recording.plates]
     return CheckResult(findings=silent_channel_findings(trial.evidence, trial.silent_channels, labels))
@@ -147,7 +147,7 @@ def check_silent_channels(trial: TrialFacts, limit: float) -> CheckResult:
     place=110,
     turn=60,
     limit=SOUND,
-    shown=(1.0, ""),
+    display_unit=(1.0, ""),
     findings={
         "plates-swapped": "Force plates swapped",
         "plate-rotated": "Force plate rotated",
@@ -167,7 +167,7 @@ def check_channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
         return CheckResult()
     off = [plate_mismatch(evidence, number, plate) for number, plate in enumerate(evidence.plates)]
     worst = max((value for value in off if value is not None), default=np.nan)
-    findings = trial.swapped_plates or cause_findings(evidence, trial.causes, trial.effect_of_cause)
+    findings = trial.swapped_plates_findings or cause_findings(evidence, trial.causes, trial.effect_of_cause)
     return CheckResult(value=worst, findings=findings)
 
 
@@ -179,7 +179,7 @@ def check_channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
     place=120,
     turn=90,
     limit=PLATE_SHIFT_M,
-    shown=(100.0, "cm"),
+    display_unit=(100.0, "cm"),
     findings={"plate-moved": "Force-plate position"},
     unless=("sides", "other_load"),
 )
@@ -198,7 +198,7 @@ def check_plate_positions(trial: TrialFacts, limit: float) -> CheckResult:
     place=121,
     turn=95,
     limit=PLATE_SHIFT_M,
-    shown=(100.0, "cm"),
+    display_unit=(100.0, "cm"),
     findings={"plate-height": "Height of force plates and floor"},
     # exchanged or moved markers of the feet and exchanged plates have the same effect
     unless=("sides", "labels", "moved_marker", "plate_gain", "plate_axes"),
@@ -216,7 +216,7 @@ def check_plate_heights(trial: TrialFacts, limit: float) -> CheckResult:
         trial.analysis.static.points if trial.analysis.static.source == "static trial" else {},
     )
     apart = [abs(higher) for higher in relative_heights(foot_heights).values()]
-    notes = trial.tilted_markers or report_plate_heights(
+    notes = trial.tilt_findings or report_plate_heights(
         trial.evidence, foot_heights, trial.analysis.subject.height_m, limit
     )
     return CheckResult(value=max(apart, default=np.nan), findings=notes)
@@ -230,7 +230,7 @@ def check_plate_heights(trial: TrialFacts, limit: float) -> CheckResult:
     place=150,
     turn=150,
     limit=0.03,  # m,
-    shown=(100.0, "cm"),
+    display_unit=(100.0, "cm"),
     findings={"cop-outside-sole": "Centre of pressure outside the foot outline"},
     unless=("sides",),
 )
@@ -402,7 +402,7 @@ def frames_with_stance_moments(analysis: TrialAnalysis) -> BoolArray:
     place=155,
     turn=15,
     limit=LEAST_BW,
-    shown=(100.0, "%"),
+    display_unit=(100.0, "%"),
     findings={"other-load": "Load without a foot"},
 )
 def check_loads_without_foot(trial: TrialFacts, limit: float) -> CheckResult:

@@ -71,7 +71,7 @@ class CheckDefinition:
         run: the function, called with the facts of a trial or file and the limit (NaN without one).
         place: position in the displayed list. kind: the list, see `Kind`.
         limit: a number, or the settings entry that contains it ("limits.marker_rms_m"); None if the function determines it.
-        unit: SI unit of the value. shown: factor to the displayed unit, and this unit; None without a number.
+        unit: SI unit of the value. display_unit: factor to the displayed unit, and this unit; None without a number.
         findings: title of every finding of the check by code. A finding with this code from another step also counts.
         unless: codes of checks whose findings suppress this check, because it would detect a consequence.
         turn: order of execution and of findings: causes before consequences.
@@ -89,7 +89,7 @@ class CheckDefinition:
     kind: Kind
     limit: float | str | None
     unit: str
-    shown: tuple[float, str] | None
+    display_unit: tuple[float, str] | None
     findings: Mapping[str, str]
     unless: tuple[str, ...]
     turn: float
@@ -121,7 +121,7 @@ def check(
     kind: Kind = "recording",
     limit: float | str | None = None,
     unit: str = "",
-    shown: tuple[float, str] | None = None,
+    display_unit: tuple[float, str] | None = None,
     findings: Mapping[str, str] | None = None,
     unless: tuple[str, ...] = (),
     turn: float = LATE,
@@ -133,7 +133,7 @@ def check(
 
     def register(run: _Function) -> _Function:
         definition = CheckDefinition(
-            code, title, compares, causes, run, place, kind, limit, unit, shown, findings or {}, unless, turn, source,
+            code, title, compares, causes, run, place, kind, limit, unit, display_unit, findings or {}, unless, turn, source,
             essential, covers,
         )  # fmt: skip
         _CHECKS.add(code, definition, place)
@@ -160,7 +160,7 @@ def run_checks_in_order(facts: Facts, *kinds: Kind) -> dict[str, CheckResult]:
                 f"check '{definition.code}' refers to '{later[0]}' in unless, which does not run before it"
             )
         silent = any(results[code].findings for code in definition.unless)
-        result = CheckResult() if silent and definition.shown is None else definition.evaluate(facts)
+        result = CheckResult() if silent and definition.display_unit is None else definition.evaluate(facts)
         results[definition.code] = replace(result, findings=()) if silent else result
     return results
 

@@ -160,7 +160,7 @@ class TrialFacts:
         return collect_trial_evidence(self.analysis) if self.analysis.plates else None
 
     @cached_property
-    def plate_offsets(self) -> tuple[Diagnostic, ...]:
+    def offset_findings(self) -> tuple[Diagnostic, ...]:
         """Findings about offsets of unloaded plates, both removed and remaining."""
         soles = self.analysis.points.sole
         return find_unloaded_forces(self.analysis.plates, soles, self.rate_hz, self.weight_n, BASELINE_N)
@@ -172,7 +172,7 @@ class TrialFacts:
         return loads_without_foot(analysis.contacts, analysis.plates, self.rate_hz, analysis.subject.mass_kg)
 
     @cached_property
-    def swapped_plates(self) -> tuple[Diagnostic, ...]:
+    def swapped_plates_findings(self) -> tuple[Diagnostic, ...]:
         """Findings about pairs of plates with exchanged channels."""
         return () if self.evidence is None else find_swapped_plates(self.evidence)
 
@@ -184,9 +184,9 @@ class TrialFacts:
     @cached_property
     def causes(self) -> tuple[tuple[Cause, ...], ...]:
         """Causes of the disagreement between motion, feet and plates: see `find_causes`."""
-        return () if self.disagreement is None else find_causes(self.disagreement, self.channels_of)
+        return () if self.disagreement is None else find_causes(self.disagreement, self.channel_wrenches)
 
-    def channels_of(self, number: int) -> Mapping[str, FloatArray]:
+    def channel_wrenches(self, number: int) -> Mapping[str, FloatArray]:
         """Return the contribution (T, 6) of each channel to the wrench of a plate (index), by label; empty if unknown."""
         inputs, plates = self.analysis.propagation, self.analysis.recording.plates
         if inputs is None or len(inputs.signals.plates) != len(plates):
@@ -212,7 +212,7 @@ class TrialFacts:
         return None if self.evidence is None else estimate_offset(self.evidence)
 
     @cached_property
-    def delayed_forces(self) -> tuple[Diagnostic, ...]:
+    def delay_findings(self) -> tuple[Diagnostic, ...]:
         """Finding about forces that are early or late."""
         return report_time_offset(self.time_offset, TIME_OFFSET_S, self.events_late_s, self.effect_of_delay)
 
@@ -223,7 +223,7 @@ class TrialFacts:
         return largest_effect(self.analysis.fit, self.evidence, cause.corrected_wrenches(self.evidence))
 
     @cached_property
-    def tilted_markers(self) -> tuple[Diagnostic, ...]:
+    def tilt_findings(self) -> tuple[Diagnostic, ...]:
         """Finding about markers that are tilted relative to the plates."""
         evidence, analysis = self.evidence, self.analysis
         if evidence is None or not self.has_markers or not analysis.activity.steps:
@@ -282,7 +282,7 @@ class TrialFacts:
 
         A plate that agrees with the body after correction of its fault has no other load.
         """
-        if self.evidence is None or self.swapped_plates:
+        if self.evidence is None or self.swapped_plates_findings:
             return ()
         plates = self.evidence.plates
         at_fault = {plates[plate].number for plate, _ in self.silent_channels}

@@ -103,5 +103,5 @@ def _check_outcome(definition: CheckDefinition, result: CheckResult, diagnostics
 
 def _check_status(definition: CheckDefinition, result: CheckResult, findings: Sequence[Diagnostic]) -> Status:
     """Return the status from the findings; without findings the check passes, unless its number could not be determined."""
-    known = definition.shown is None or (result.value is not None and bool(np.isfinite(result.value)))
+    known = definition.display_unit is None or (result.value is not None and bool(np.isfinite(result.value)))
     return worst_status(note.status for note in findings) if findings or known else "not_assessed"

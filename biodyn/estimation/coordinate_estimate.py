@@ -104,7 +104,7 @@ def estimate_coordinates(problem: CoordinateProblem) -> CoordinateEstimate:
     most_steps, halvings, least_decrease = 20, 6, 1e-3
     step = max(1, round(problem.rate_hz / KNOTS_HZ))
     search = _GaussNewtonSearch(problem, UniformSpline(len(problem.given.q), step, problem.rate_hz))
-    c = np.zeros((search.knots.count, int(problem.free.sum())))
+    c = np.zeros((search.knots.coefficient_count, int(problem.free.sum())))
     p = np.zeros(search.inertias.count)
     cost, steps, settled = search.cost(c, p), 0, False
     while steps < most_steps and not settled:
@@ -184,7 +184,7 @@ class _GaussNewtonSearch:
 
     def path(self, c: FloatArray) -> StretchMotion:
         """Return the motion after the trajectory update with spline coefficients c (count, n free)."""
-        given, update = self.problem.given, self.knots.values(c)
+        given, update = self.problem.given, self.knots.evaluate(c)
         parts = [part.copy() for part in (given.q, given.v, given.vdot)]
         for part, change in zip(parts, update, strict=True):
             part[:, self.free] += change
@@ -202,7 +202,7 @@ class _GaussNewtonSearch:
             return float("inf")
         path = self.path(c)
         residual = self.residual(path, self.inertias.change_body(self.problem.body, p))
-        place = self.knots.values(c)[0][:: self.knots.step]
+        place = self.knots.evaluate(c)[0][:: self.knots.step]
         third = third_differences(c)
         priors = (self.precision * place**2).sum() + (self.smooth * third**2).sum() + (p**2).sum()
         return float((residual**2).sum() + priors + self._marker_cost(path))
@@ -211,8 +211,8 @@ class _GaussNewtonSearch:
         """Return the Gauss-Newton step of the spline coefficients (count, n free) and of the inertial parameters."""
         knots, path, body = self.knots, self.path(c), self.inertias.change_body(self.problem.body, p)
         residual = self.residual(path, body)
-        normal = NormalEquations(knots.count, DEGREE, len(self.free))
-        place = knots.values(c)[0][:: knots.step]
+        normal = NormalEquations(knots.coefficient_count, DEGREE, len(self.free))
+        place = knots.evaluate(c)[0][:: knots.step]
         weights = np.broadcast_to(self.precision, place.shape)
         normal.add_diagonal(0, nonzero_weights(knots.weights[0][0]), weights, -weights * place)
         third = third_differences(c)
@@ -220,7 +220,7 @@ class _GaussNewtonSearch:
         normal.add_diagonal(0, THIRD, weights, -weights * third)
         self._add_marker_terms(normal, path)
         by_inertia = self._residual_derivatives_by_inertia(path, p, residual)
-        both = np.zeros((knots.count, len(self.free), self.inertias.count))
+        both = np.zeros((knots.coefficient_count, len(self.free), self.inertias.count))
         parts = self._residual_derivatives_by_motion(path, body, residual)
         for offset in range(knots.step):
             frames = slice(offset, None, knots.step)

@@ -29,8 +29,8 @@ from biodyn.estimation.noise_model import (
     balance_errors,
     estimate_noise_model,
     knot_step,
-    smooth_torques,
     times_since_strikes,
+    torque_smoothness_prior,
 )
 from biodyn.estimation.normal_equation_terms import marker_information
 from biodyn.estimation.settings import EstimationSettings
@@ -218,8 +218,8 @@ class _TrialState:
         moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
         to_close = known_loads(replace(inputs.fit, reliable=moving), reaction).balanced
         since_s = times_since_strikes(inputs.contacts, len(inputs.fit.solved), inputs.rate_hz)
-        torques = smooth_torques(inputs, loads)
-        raw = inputs.fitted_positions(inputs.unfiltered)
+        torques = torque_smoothness_prior(inputs, loads)
+        raw = inputs.fitted_positions(inputs.unfiltered_markers)
         seen = np.isfinite(raw[..., 0])
         weights = np.where(seen, inputs.marker_weights(seen), 0.0)
         seen_at = np.nan_to_num(raw)
@@ -315,7 +315,7 @@ def _fit_with_estimated_motion(inputs: TrialInputs, model: SubjectModel, q: Floa
     mb = model.multibody
     R, p = body_poses(mb, np.where(raw.solved[:, None], q, mb.neutral_q()))
     R[~raw.solved], p[~raw.solved] = np.nan, np.nan
-    error = np.linalg.norm(inputs.fitted_positions(inputs.unfiltered) - model.marker_positions(R, p), axis=2)
+    error = np.linalg.norm(inputs.fitted_positions(inputs.unfiltered_markers) - model.marker_positions(R, p), axis=2)
     return replace(
         raw,
         model=model,

@@ -47,14 +47,14 @@ class UniformSpline:
     rate_hz: float
 
     @property
-    def knots(self) -> int:
+    def knot_count(self) -> int:
         """Number of knots, which are at the frames 0, step, 2 step, ..."""
         return (self.frames - 1) // self.step + 1
 
     @property
-    def count(self) -> int:
+    def coefficient_count(self) -> int:
         """Number of spline coefficients."""
-        return self.knots + DEGREE
+        return self.knot_count + DEGREE
 
     @property
     def knot_s(self) -> float:
@@ -71,7 +71,7 @@ class UniformSpline:
         scales = (1.0, 1.0 / self.knot_s, 1.0 / self.knot_s**2)
         return tuple(np.nan_to_num(basis(at, nu=nu)) * scale for nu, scale in enumerate(scales))
 
-    def values(self, c: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def evaluate(self, c: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return position, rate and acceleration (T, n) of the spline with coefficients c (count, n)."""
         results = tuple(np.zeros((self.frames, c.shape[1])) for _ in range(3))
         for offset in range(self.step):
@@ -84,7 +84,7 @@ class UniformSpline:
 
 def apply_update(mb: Multibody, start: StretchMotion, knots: UniformSpline, c: FloatArray) -> StretchMotion:
     """Return the motion `start` updated by coefficients c (count, nv); terms of the root are to third order."""
-    whole, d1, d2 = knots.values(c)
+    whole, d1, d2 = knots.evaluate(c)
     v, vdot = start.v + d1, start.vdot + d2
     if _has_free_root(mb):
         d, d1, d2 = whole[:, _ROOT], d1[:, _ROOT], d2[:, _ROOT]

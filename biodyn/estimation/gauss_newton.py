@@ -143,7 +143,7 @@ def solve_template_step(
     prior = template.apply_transpose(np.ones(template.shape)) / np.maximum(
         template.apply_transpose(sd**2), least_variance
     )
-    diagonal = template.squares(scale**2) + prior
+    diagonal = template.apply_squared_transpose(scale**2) + prior
     residual = template.apply_transpose(scale * (remaining + scaled_torque_changes(step)))
     direction, result = residual / diagonal, np.zeros_like(step)
     size = float(residual @ direction)
@@ -211,7 +211,7 @@ def solve_problem(
         others: information of other walks of the session on the parameters.
     """
     model, first, last = problem.model, 0, iterations - 1
-    mb, count = model.multibody, problem.knots.count
+    mb, count = model.multibody, problem.knots.coefficient_count
     information = marker_information(problem, problem.start.q)
     mean = information[0].mean(axis=0) if mean_information is None else mean_information
     stiff = smoothness_precision(problem, mean)
@@ -365,7 +365,7 @@ def eliminate_residual(problem: EstimationProblem, solution: Solution) -> Residu
     information = np.ascontiguousarray(information[:, free[:, None], free])
     # no term extends beyond the coefficients of one frame, the last of which is zero at a knot
     reach = DEGREE if problem.knots.step > 1 else DEGREE - 1
-    normal = NormalEquations(problem.knots.count, reach, len(free))
+    normal = NormalEquations(problem.knots.coefficient_count, reach, len(free))
     add_marker_terms(normal, tight, information, right[:, free])
     weights, third = third_difference_precisions(tight, coefficients, solution.stiff, from_previous_solution=True)
     normal.add_diagonal(0, THIRD, weights[:, free], -(weights * third)[:, free])
@@ -379,13 +379,13 @@ def eliminate_residual(problem: EstimationProblem, solution: Solution) -> Residu
     _fix_torques(normal, tight, solution.derivatives, free)
     step = np.zeros_like(coefficients)
     step[:, free] = CholeskyFactor(normal).solve(normal.right)
-    change = problem.knots.values(step)[0]
+    change = problem.knots.evaluate(step)[0]
     # squared change of the markers in their standard deviations, with three components per marker
     squares = np.einsum("ti,tij,tj->t", change[:, free], information, change[:, free])
     count = max(3 * int(np.count_nonzero(problem.weights)), 1)
     share = min(1.0, most_marker_change_sd / max(float(np.sqrt(squares.sum() / count)), 1e-12))
     unbalanced = np.where(problem.balanced[:, None], residual, np.nan)
-    return ResidualElimination(problem.knots.values(coefficients)[0] + share * change, share, unbalanced)
+    return ResidualElimination(problem.knots.evaluate(coefficients)[0] + share * change, share, unbalanced)
 
 
 def _add_balance_terms(

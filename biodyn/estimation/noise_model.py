@@ -63,7 +63,7 @@ def estimate_noise_model(inputs: TrialInputs, magnitudes: Magnitudes, skin_sd_m:
     skin_sd_m: error of a marker of weight 1 in a hundredth of a second caused by skin movement, in addition to its noise.
     """
     model, rate_hz = inputs.model, inputs.rate_hz
-    raw = inputs.fitted_positions(inputs.unfiltered)
+    raw = inputs.fitted_positions(inputs.unfiltered_markers)
     noise = np.fmax(
         estimate_noise(raw, rate_hz, magnitudes.noise_from_hz, inputs.filter_order), magnitudes.marker_noise_m
     )
@@ -246,7 +246,7 @@ class StrikeMap:
         """Return the parameters (P,) of the transposed map for values (K, R)."""
         return self._sum_by_parameter(self.weight * values.ravel()[self.at])
 
-    def squares(self, values: FloatArray) -> FloatArray:
+    def apply_squared_transpose(self, values: FloatArray) -> FloatArray:
         """Return for each parameter the sum (P,) of its squared weights times the values (K, R)."""
         return self._sum_by_parameter(self.weight**2 * values.ravel()[self.at])
 
@@ -354,7 +354,7 @@ class SmoothTorques:
     change_nm: FloatArray
 
 
-def smooth_torques(inputs: TrialInputs, loads: KnownLoads) -> SmoothTorques:
+def torque_smoothness_prior(inputs: TrialInputs, loads: KnownLoads) -> SmoothTorques:
     """Return the torques of legs and trunk, and the size of their changes in the fitted motion.
 
     Both sides are combined. A torque with fewer than 20 known second differences has no limit. The largest fifth of the changes

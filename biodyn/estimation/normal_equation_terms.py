@@ -116,28 +116,28 @@ def third_difference_precisions(
     """
     strike_factor = 16.0
     knots = problem.knots
-    count = knots.count - len(THIRD) + 1
+    count = knots.coefficient_count - len(THIRD) + 1
     third = third_differences(c)
     # Third differences of the coefficients k .. k + 3 belong to the time between the knots k - 1 and k.
-    third[1 : knots.knots] += np.diff(problem.start.vdot[:: knots.step], axis=0) * knots.knot_s**2
+    third[1 : knots.knot_count] += np.diff(problem.start.vdot[:: knots.step], axis=0) * knots.knot_s**2
     usual = precision / knots.step**DEGREE
     if from_previous_solution and problem.strikes_known:
         return 1.0 / (1.0 / usual + (_THIRD_DIFFERENCE_FACTOR * _third_difference_rms(problem, third)) ** 2), third
     nearest = strike_proximity_weight(problem.since_strike_s[:: knots.step])
     struck = np.zeros(count)
-    struck[: knots.knots] = nearest
-    struck[1 : knots.knots] = np.maximum(nearest[1:], nearest[:-1])
+    struck[: knots.knot_count] = nearest
+    struck[1 : knots.knot_count] = np.maximum(nearest[1:], nearest[:-1])
     return usual / (1.0 + (strike_factor - 1.0) * struck[:, None]) ** 2, third
 
 
 def _third_difference_rms(problem: EstimationProblem, third: FloatArray) -> FloatArray:
     """Return the RMS over all strikes (count, nv) of the third differences of the motion, at the same time after a strike."""
     knots, since_s = problem.knots, problem.since_strike_s[:: problem.knots.step]
-    between = np.clip(np.arange(len(third)), 1, knots.knots - 1)
+    between = np.clip(np.arange(len(third)), 1, knots.knot_count - 1)
     middle = midpoint_time_since_strike(since_s[between - 1], since_s[between])
     shares = map_by_time_after_strike(coordinate_kinds(problem.model, np.arange(third.shape[1])), middle)
     known = np.zeros(third.shape, dtype=np.bool_)
-    known[1 : knots.knots] = True  # before the first and after the last knot they do not describe motion
+    known[1 : knots.knot_count] = True  # before the first and after the last knot they do not describe motion
     return rms_over_strikes(third, known, shares, knots.knot_s)
 
 
@@ -145,7 +145,7 @@ def add_fit_prior(normal: NormalEquations, problem: EstimationProblem, c: FloatA
     """Add the terms of the prior that the coordinates equal their fitted values; precision: (T, nv)."""
     step = problem.knots.step
     of_knots = step * precision[::step]
-    update = problem.knots.values(c)[0][::step]
+    update = problem.knots.evaluate(c)[0][::step]
     normal.add_diagonal(0, nonzero_weights(problem.knots.weights[0][0]), of_knots, -of_knots * update)
 
 
@@ -198,15 +198,15 @@ def add_dynamics_terms(
 
     parts: `torque_derivatives` at the current motion.
 
-    from_previous_solution: True if the path is the solution of an earlier step, see `torque_changes`.
+    from_previous_solution: True if the path is the solution of an earlier step, see `torque_change_sd`.
     """
     tau = inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
     scale = problem.balanced[:, None] / problem.sizes.balance
     rest, step = -tau[:, :ROOT] * scale, problem.knots.step
     balance = [balance_rows(problem, parts, rest, scale, offset) for offset in range(step)]
     torques: list[TorqueRows] = []
-    if problem.knots.knots >= len(_SECOND) and np.isfinite(problem.torque_change_nm).any():
-        change = torque_changes(problem, tau[::step, problem.torque_rows] if from_previous_solution else None)
+    if problem.knots.knot_count >= len(_SECOND) and np.isfinite(problem.torque_change_nm).any():
+        change = torque_change_sd(problem, tau[::step, problem.torque_rows] if from_previous_solution else None)
         torques = [
             _torque_rows(problem, parts, tau[::step], rows_at, columns, change)
             for rows_at, columns in problem.torque_groups
@@ -260,7 +260,7 @@ def coefficient_rows(
     return rows
 
 
-def torque_changes(problem: EstimationProblem, tau: FloatArray | None) -> FloatArray:
+def torque_change_sd(problem: EstimationProblem, tau: FloatArray | None) -> FloatArray:
     """Return the standard deviations (knots - 2, R) of the second differences of the torques from knot to knot, Nm.
 
     tau: (knots, R) torques of an earlier step; None = first step, in which the slope of a torque may change by 1 Nm/kg in a
@@ -317,7 +317,7 @@ def _torque_rows(
 ) -> TorqueRows:
     """Return the second differences of torques between knots if the torque is known at all three knots.
 
-    tau: (knots, nv). change: (knots - 2, R) from `torque_changes`.
+    tau: (knots, nv). change: (knots - 2, R) from `torque_change_sd`.
     """
     places = problem.torque_rows[rows_at]
     tau = tau[:, places]

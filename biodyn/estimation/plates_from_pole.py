@@ -83,7 +83,7 @@ class Pole:
         return float(np.linalg.norm(self.markers, axis=1).max())
 
     @property
-    def is_line(self) -> bool:
+    def is_collinear(self) -> bool:
         """Whether all markers are collinear, so that rotations about the line are not observable."""
         return _are_collinear(self.markers)
 
@@ -203,7 +203,7 @@ class _LoadedStretch(NamedTuple):
     positions: FloatArray
 
     @property
-    def seen(self) -> BoolArray:
+    def visible_frames(self) -> BoolArray:
         """Mask (n,) of the frames in which all markers of the pole are visible."""
         return np.asarray(all_finite(self.positions).all(axis=1))
 
@@ -218,7 +218,9 @@ def _find_pole_of_markers(
         for plate in r.plates
         for part in _loaded_stretches(r, plate)
     ]
-    stretches = [stretch for stretch in stretches if np.count_nonzero(stretch.seen) > 0.5 * stretch.recording.rate_hz]
+    stretches = [
+        stretch for stretch in stretches if np.count_nonzero(stretch.visible_frames) > 0.5 * stretch.recording.rate_hz
+    ]
     if not stretches:
         raise PlateError(
             f"No pole was found in {_recording_names(recordings)}: its markers are not visible while a plate is loaded."
@@ -239,7 +241,7 @@ def _rigid_pole(
     least_turn = 0.05  # least tilt of a pole that is tilted, rad
     shape = _marker_shape(np.concatenate([stretch.positions for stretch in stretches]))
     axis = np.linalg.svd(shape - shape.mean(axis=0))[2][0] if _are_collinear(shape) else None
-    motions = [rigid_fit(shape, stretch.positions[stretch.seen]) for stretch in stretches]
+    motions = [rigid_fit(shape, stretch.positions[stretch.visible_frames]) for stretch in stretches]
     turns = [R if axis is None else R @ axis for R, _ in motions]
     tilted = [n for n, turn in enumerate(turns) if np.linalg.norm(turn.std(axis=0)) > least_turn]
     pivots = [_find_pivot([motions[n]], axis) for n in tilted]
@@ -281,7 +283,7 @@ def _pole_sag(pole: Pole, stretches: Sequence[_LoadedStretch], trial_m: float = 
     if curvature <= 0.0:
         return 0.0
     best = -(high - low) / (4.0 * trial_m * curvature)
-    count = sum(stretch.positions[stretch.seen].size for stretch in stretches)
+    count = sum(stretch.positions[stretch.visible_frames].size for stretch in stretches)
     variance = correlated**2 * max(now - curvature * best**2, 0.0) / count / curvature
     return float(best / (1.0 + variance / usual_m**2))
 
@@ -290,7 +292,7 @@ def _remove_sag(stretch: _LoadedStretch, pole: Pole, bend: float) -> _LoadedStre
     """Return the stretch without the sag of the pole under its weight, a half sine between the tip and the farthest marker."""
     along = pole.markers @ pole.axis
     positions = stretch.positions.copy()
-    seen = stretch.seen
+    seen = stretch.visible_frames
     R, _ = rigid_fit(pole.markers, positions[seen])
     u = R @ pole.axis
     up = stretch.recording.up
@@ -304,11 +306,11 @@ def _rigidity_error(pole: Pole, stretches: Sequence[_LoadedStretch]) -> float:
     shape = _marker_shape(np.concatenate([stretch.positions for stretch in stretches]))
     total, motions = 0.0, []
     for stretch in stretches:
-        seen = stretch.positions[stretch.seen]
+        seen = stretch.positions[stretch.visible_frames]
         R, p = rigid_fit(shape, seen)
         total += float(((seen - p[:, None] - np.einsum("tij,mj->tmi", R, shape)) ** 2).sum())
         motions.append((R, p))
-    axis = np.linalg.svd(shape - shape.mean(axis=0))[2][0] if pole.is_line else None
+    axis = np.linalg.svd(shape - shape.mean(axis=0))[2][0] if pole.is_collinear else None
     tip, _ = _find_pivot(motions, axis)
     return total + sum(len(motion[0]) * _pivot_rms_movement(motion, tip) ** 2 for motion in motions)
 
@@ -348,7 +350,7 @@ def _pivot_rms_movement(motion: tuple[FloatArray, FloatArray], r: FloatArray) ->
 def _sample_placement(pole: Pole, stretch: _LoadedStretch) -> Placement:
     """Return five samples per second of a placement, with the pole fitted to its markers and to the resting tip."""
     recording, plate, part, positions = stretch
-    seen = stretch.seen
+    seen = stretch.visible_frames
     _, p = rigid_fit(pole.markers, positions[seen])
     tip = np.median(p, axis=0)
     with_tip = np.concatenate([positions[seen], np.broadcast_to(tip, (len(p), 1, 3))], axis=1)
@@ -489,7 +491,7 @@ class _PlateSamples:
         # prior SDs for a pole of unknown mass, and for the mass centre of a pole of known mass
         usual_kg, known_share = 1.0, 0.1
         self.mass = (usual_kg, usual_kg) if mass_kg is None else (mass_kg, max(known_share * mass_kg, 0.02))
-        axis_sd = 1e-6 if pole.is_line else pole.axis_sd
+        axis_sd = 1e-6 if pole.is_collinear else pole.axis_sd
         tip_sd = 5e-4  # prior SD of the tip position in a placement
         self.prior_sd = np.concatenate(
             [

@@ -17,12 +17,4 @@ Files next to a motion: `ground_forces`, `plate_exports`, `subject_files`. Singl
 from biodyn.io.file_access import cached_sha256, file_sha256
 from biodyn.io.recording_reader import files_of_recording, format_of, read, read_facts, read_preview
 
-__all__ = [
-    "cached_sha256",
-    "file_sha256",
-    "files_of_recording",
-    "format_of",
-    "read",
-    "read_facts",
-    "read_preview",
-]
+__all__ = ["cached_sha256", "file_sha256", "files_of_recording", "format_of", "read", "read_facts", "read_preview"]

@@ -81,7 +81,7 @@ class PlateLoads:
         sense = -1.0 if float(np.nansum(self.force @ up)) < 0.0 else 1.0
         return replace(self, force=sense * self.force, moment=sense * self.moment)
 
-    def rows_before(self, row: int) -> PlateLoads:
+    def select_rows_before(self, row: int) -> PlateLoads:
         """Return the loads of the first `row` rows."""
         return replace(self, force=self.force[:row], moment=self.moment[:row], pressure=self.pressure[:row])
 

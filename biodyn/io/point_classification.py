@@ -49,12 +49,12 @@ class PointRoles:
     other_subjects: tuple[str, ...] = ()
 
     @property
-    def markers(self) -> list[int]:
+    def marker_indices(self) -> list[int]:
         """Return the indices of the points that are markers."""
         return [i for i, kind in enumerate(self.kinds) if kind == "marker"]
 
     @property
-    def outputs(self) -> list[int]:
+    def output_indices(self) -> list[int]:
         """Return the indices of the points that are computed points."""
         return [i for i, kind in enumerate(self.kinds) if kind not in ("marker", "dropped")]
 

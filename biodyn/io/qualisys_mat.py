@@ -128,7 +128,7 @@ def read_plates(path: Path, stored: Record, frame_hz: float) -> tuple[list[_Stor
             text = f"{name} of '{path.name}' is not used: {error}."
             notes.append(Diagnostic("forces-unusable", "warning", text, hint=EXPORT_AGAIN))
     rows = min((len(plate.loads.force) for plate in plates), default=0)
-    return [replace(plate, loads=plate.loads.rows_before(rows)) for plate in plates], tuple(notes)
+    return [replace(plate, loads=plate.loads.select_rows_before(rows)) for plate in plates], tuple(notes)
 
 
 def _named_plates(stored: Record) -> Iterator[tuple[str, Record]]:

@@ -165,7 +165,7 @@ Coefficients = Annotated[
 ]
 
 
-class Newington(Table):
+class NewingtonConstants(Table):
     """Constants of the hip joint centre regression of Davis et al. 1991."""
 
     c_LL: float = Field(ge=-1, le=1, description="coefficient")
@@ -177,12 +177,12 @@ class Newington(Table):
 
 
 class HipCentreTable(TitledTable):
-    """Parameters of the hip joint centre: regression coefficients, Newington constants, or numbers of a named method."""
+    """Parameters of the hip joint centre: regression coefficients, NewingtonConstants constants, or numbers of a named method."""
 
     x: Coefficients | None = Field(None, description="forward")
     y: Coefficients | None = Field(None, description="up")
     z: Coefficients | None = Field(None, description="lateral")
-    newington: Newington | None = Field(None, description="constants of Davis et al. 1991")
+    newington: NewingtonConstants | None = Field(None, description="constants of Davis et al. 1991")
     method: Name | None = Field(None, description="method of model/from_library/joint_centres")
     numbers: dict[Name, float] = Field(default_factory=dict, description="parameters of that method")
 
@@ -266,7 +266,7 @@ _Rule = Annotated[tuple[Name, ...], Field(strict=False, min_length=3, max_length
 _Frame = Annotated[tuple[_Rule, ...], Field(strict=False, min_length=2, max_length=2)]
 
 
-class FreedEntry(Table):
+class FreedCoordinateEntry(Table):
     """Coordinate that replaces a fixed rotation if the settings free it."""
 
     option: Name = Field(description="name of the option")
@@ -275,7 +275,7 @@ class FreedEntry(Table):
     sd_deg: float = Field(gt=0, le=90, description="standard deviation relative to the static angle, deg")
 
     @model_validator(mode="after")
-    def _range_includes_static_angle(self) -> FreedEntry:
+    def _range_includes_static_angle(self) -> FreedCoordinateEntry:
         if not -180.0 <= self.range_deg[0] < 0.0 < self.range_deg[1] <= 180.0:
             raise ValueError(f"'range_deg' must include 0, the static angle, found {list(self.range_deg)}")
         return self
@@ -287,7 +287,7 @@ class RotationEntry(Table):
     axis: Any = Field(description='"x", "y", "z", or three numbers')
     coordinate: Name | None = Field(None, description="name of the coordinate")
     fixed: bool = Field(False, description="fixed at its angle in the static trial")
-    freed: FreedEntry | None = Field(None, description="coordinate of a fixed rotation that an option frees")
+    freed: FreedCoordinateEntry | None = Field(None, description="coordinate of a fixed rotation that an option frees")
     sign: Literal[1, -1] = Field(1, description="-1 reverses the coordinate")
     range_deg: _AngleRange | None = Field(None, description="smallest and largest angle")
 
@@ -328,14 +328,14 @@ class SoleEntry(Table):
     width: Name = Field(description="measure")
 
 
-class TurnEntry(Table):
+class AxialRotationEntry(Table):
     """Information that determines the rotation of a segment about its long axis."""
 
     coordinate: Name = Field(description="hinge coordinate that determines it in the walking trial")
     known_from: Names = Field(description="landmarks that determine it in the static trial")
 
 
-class UnseenEntry(Table):
+class AssumedMotionEntry(Table):
     """Assumed motion of a segment without markers: in World, rotated with the heading of the root."""
 
     attitude_deg: Three = Field((0.0, 0.0, 0.0), description="mean tilt, list and rotation (z, x, y), right side, deg")
@@ -358,8 +358,8 @@ class BodyEntry(Table):
     template: Three | None = Field(None, description="joint centre in the parent, as fractions of body height")
     base: BaseEntry | None = Field(None, description="coordinates of the floating base")
     sole: SoleEntry | None = Field(None, description="sole of a foot")
-    turn: TurnEntry | None = Field(None, description="rotation about the long axis")
-    unseen: UnseenEntry | None = Field(
+    turn: AxialRotationEntry | None = Field(None, description="rotation about the long axis")
+    unseen: AssumedMotionEntry | None = Field(
         None, description="assumed motion if it has no markers; omitted = fixed to its parent"
     )
     centre: Literal["refined"] | None = Field(None, description="joint centre refined from the walking trial")

@@ -58,25 +58,25 @@ def read_user_toml(
 
     Args: `role`: purpose of the file in messages; `missing`: hint if it does not exist.
     """
-    shown = _shorten_path(path)
+    source = _shorten_path(path)
     try:
         place = Path(path).expanduser()
         if not place.is_file():
-            raise fault(f"The {role} '{shown}' does not exist{' as a file' if place.exists() else ''}.", missing)
+            raise fault(f"The {role} '{source}' does not exist{' as a file' if place.exists() else ''}.", missing)
         size = place.stat().st_size
         if size > _LARGEST_BYTES:
             raise fault(
-                f"The {role} '{shown}' has {size / 1000000.0:.0f} MB; expected a table of less than "
+                f"The {role} '{source}' has {size / 1000000.0:.0f} MB; expected a table of less than "
                 f"{_LARGEST_BYTES / 1000000.0:.0f} MB.",
                 missing,
             )
         data = place.read_bytes()
         place = place.absolute()
     except OSError as error:
-        raise fault(f"The {role} '{shown}' cannot be read: {error.strerror}.", missing) from error
+        raise fault(f"The {role} '{source}' cannot be read: {error.strerror}.", missing) from error
     except (ValueError, RuntimeError) as error:  # a NUL in the path, or "~somebody" without a home directory
-        raise fault(f"{shown!r} is not the path of a {role}: {error}.", missing) from error
-    return UserFile(role, place, data, _parse_toml(data, shown, fault))  # type: ignore[arg-type]  # a class is hashable
+        raise fault(f"{source!r} is not the path of a {role}: {error}.", missing) from error
+    return UserFile(role, place, data, _parse_toml(data, source, fault))  # type: ignore[arg-type]  # a class is hashable
 
 
 def parse_setting_entry(text: str, fault: type[BiodynError] = TableError) -> dict[str, Any]:
@@ -98,44 +98,44 @@ def parse_setting_entry(text: str, fault: type[BiodynError] = TableError) -> dic
 
 
 @lru_cache(maxsize=64)
-def _parse_toml(data: bytes, shown: str, fault: type[BiodynError]) -> dict[str, Any]:
+def _parse_toml(data: bytes, source: str, fault: type[BiodynError]) -> dict[str, Any]:
     try:
         content = tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise fault(
-            f"'{shown}' is not a TOML file: byte {error.start + 1} is not UTF-8 text.",
+            f"'{source}' is not a TOML file: byte {error.start + 1} is not UTF-8 text.",
             "Specify a TOML file that is saved as UTF-8.",
         ) from error
     except RecursionError:
         raise fault(
-            f"Lists or tables in '{shown}' are nested too deeply.", "Use the structure of the tables of the library."
+            f"Lists or tables in '{source}' are nested too deeply.", "Use the structure of the tables of the library."
         ) from None
     except ValueError as error:  # also raised for numbers with too many digits for Python
-        raise fault(f"'{shown}' is not a valid TOML file: {error}.", "Correct this line.") from error
-    for key, text in _iterate_texts(content, "", shown, fault):
+        raise fault(f"'{source}' is not a valid TOML file: {error}.", "Correct this line.") from error
+    for key, text in _iterate_texts(content, "", source, fault):
         control = next((c for c in text if (ord(c) < 32 and c not in "\n\r\t") or ord(c) == 127), None)
         if control is not None:
-            raise fault(f"Entry '{key}' of '{shown}' contains the control character {control!r}.", "Remove it.")
+            raise fault(f"Entry '{key}' of '{source}' contains the control character {control!r}.", "Remove it.")
     return content
 
 
 def _iterate_texts(
-    value: Any, key: str, shown: str, fault: type[BiodynError], depth: int = 0
+    value: Any, key: str, source: str, fault: type[BiodynError], depth: int = 0
 ) -> Iterator[tuple[str, str]]:
     """Yield (key, text) for every text value and every key of a TOML table."""
     if depth > 50:
         raise fault(
-            f"Lists or tables in '{shown}' are nested too deeply.", "Use the structure of the tables of the library."
+            f"Lists or tables in '{source}' are nested too deeply.", "Use the structure of the tables of the library."
         )
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, dict):
         for name, item in value.items():
             yield repr(name), name
-            yield from _iterate_texts(item, f"{key}.{name}" if key else name, shown, fault, depth + 1)
+            yield from _iterate_texts(item, f"{key}.{name}" if key else name, source, fault, depth + 1)
     elif isinstance(value, list):
         for item in value:
-            yield from _iterate_texts(item, key, shown, fault, depth + 1)
+            yield from _iterate_texts(item, key, source, fault, depth + 1)
 
 
 def _shorten_path(path: str | Path) -> str:

@@ -66,16 +66,16 @@ def movement_m(positions: FloatArray) -> float:
 
 def _part_movements(parts: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Return the marker movement (P,) m in parts (P, T, M, 3) m, and a mask (P, M) of the markers visible in all frames."""
-    shown: BoolArray = np.asarray(np.isfinite(parts[..., 0]).all(axis=1))
+    visible: BoolArray = np.asarray(np.isfinite(parts[..., 0]).all(axis=1))
     reach = lengths(parts.max(axis=1) - parts.min(axis=1))
-    median = median_over_frames(np.where(shown, reach, np.nan).T)
-    return np.where(shown.any(axis=1), median, np.inf), shown
+    median = median_over_frames(np.where(visible, reach, np.nan).T)
+    return np.where(visible.any(axis=1), median, np.inf), visible
 
 
-def _find_quietest_part(movements_m: FloatArray, shown: BoolArray) -> tuple[int, float]:
+def _find_quietest_part(movements_m: FloatArray, visible: BoolArray) -> tuple[int, float]:
     """Return the index and the movement (m) of the quietest part."""
     least_shown = 0.5  # share of the markers in the part with most markers
-    count = shown.sum(axis=1)
+    count = visible.sum(axis=1)
     comparable = np.where(count < least_shown * count.max(), np.inf, movements_m)
     best = int(np.argmin(comparable))
     return best, float(comparable[best])

@@ -37,7 +37,7 @@ class Companion:
     Attributes:
         path: path of the file. use: its use; "stranger" for another person or day, "unreadable" for a damaged file.
         why: one sentence with the reason.
-        worth: suitability (0-1) of the quietest half second for a calibration: 1 for quiet standing throughout, smaller for
+        suitability: 0 to 1, of the quietest half second for a calibration: 1 for quiet standing throughout, smaller for
             more movement or shorter standing, 0 without standing.
         body_m: median difference of marker distances within segments between recording and walk, None if unknown.
     """
@@ -45,7 +45,7 @@ class Companion:
     path: Path
     use: Use
     why: str
-    worth: float = 0.0
+    suitability: float = 0.0
     body_m: float | None = None
 
 
@@ -67,7 +67,7 @@ class SessionFiles:
     @property
     def static_trials(self) -> tuple[Companion, ...]:
         """Return the static trials of the session, the most suitable first."""
-        return tuple(sorted(self.companions_with_use("static"), key=lambda c: -c.worth))
+        return tuple(sorted(self.companions_with_use("static"), key=lambda c: -c.suitability))
 
 
 def find_session_files(walk: str | Path, among: Sequence[Path] = (), max_files: int = MAX_HEADERS) -> SessionFiles:
@@ -100,7 +100,7 @@ def is_contraction(path: Path) -> bool:
 
 
 def calibration_suitability(motion: MotionFacts | None) -> float:
-    """Return how suitable (0-1) the quietest half second of a recording is for a calibration; see `Companion.worth`."""
+    """Return how suitable (0-1) the quietest half second of a recording is for a calibration; see `Companion.suitability`."""
     sway_m = 0.01  # movement in half a second that halves the suitability
     if motion is None or not motion.is_standing:
         return 0.0
@@ -120,9 +120,9 @@ def _read_companion(walk: FileFacts, markers: Markers, path: Path, neighbours: N
         return Companion(path, use, str(getattr(error, "message", error)))
     role, why = recording_role(facts)
     motion = read_motion_facts(path)
-    worth = calibration_suitability(motion)
+    suitability = calibration_suitability(motion)
     body = body_difference_m(markers, preview.quiet_markers())
     if body is not None and body > SAME_BODY_M:
         strange = f"its marker distances differ from the walk by {1000.0 * body:.1f} mm"
-        return Companion(path, "stranger", f"Not in this session: {strange}.", worth, body)
-    return Companion(path, "walk" if role == "run" else role, why, worth, body)
+        return Companion(path, "stranger", f"Not in this session: {strange}.", suitability, body)
+    return Companion(path, "walk" if role == "run" else role, why, suitability, body)

@@ -23,7 +23,7 @@ from biodyn.model.from_library.markersets import draft_marker_set, missing_label
 from biodyn.model.from_library.user_tables import load_user_tables
 from biodyn.model.from_osim.imported_model import imported_model
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.processing.signals.world_frame import find_world_frame
+from biodyn.processing.signals.world_frame import find_world
 from biodyn.recording import Recording
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.rigid_body.marker_fit import MIN_MARKERS
@@ -211,7 +211,7 @@ def _check_contents(
     if result.motion.markers is None and result.motion.poses is None:
         return FileCheck(tuple(table_lines(result)), result.diagnostics), None
     result = choose_poses_or_markers(result, options.poses.use)
-    world = find_world_frame(with_segment_origins(result) if result.uses_poses else result)
+    world = find_world(with_segment_origins(result) if result.uses_poses else result)
     file = FileFacts(result.rotated(world.R_WL), options, chosen)
     role, why = recording_role(read_facts(path))
     lines = (

@@ -26,7 +26,7 @@ from biodyn.estimation.plates_from_pole import (
 from biodyn.io import read
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.plate_wrenches import frame_samples, plate_axes, plate_wrench
-from biodyn.processing.signals.world_frame import find_world_frame
+from biodyn.processing.signals.world_frame import find_world
 from biodyn.recording import ForcePlate, PlateCalibration, Recording
 
 
@@ -153,7 +153,7 @@ def _pole_signals(recording: Recording, cutoff_hz: float = 6.0, samples_hz: floa
     """Return points and plates of a recording, with the same low-pass filter and at a lower rate, as poles are tilted slowly."""
     markers = recording.markers
     step = max(1, round(markers.rate_hz / samples_hz))
-    R_WL = find_world_frame(recording).R_WL
+    R_WL = find_world(recording).R_WL
     positions = butterworth_lowpass(markers.positions, markers.rate_hz, cutoff_hz)
     plates = []
     for plate in recording.plates:

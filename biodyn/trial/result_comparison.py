@@ -272,8 +272,8 @@ def compare(a: Result, b: Result) -> Comparison:
     exchange = match_analyses(
         first.body(),
         second.body(),
-        _both_cutoffs(_motion_cutoff_hz, first, second),
-        _both_cutoffs(lambda record: record.get("force_cutoff_hz"), first, second),
+        _cutoff_pair(_motion_cutoff_hz, first, second),
+        _cutoff_pair(lambda record: record.get("force_cutoff_hz"), first, second),
     )
     names = _names_of_causes(first.record, second.record)
     estimated = any(stored_method(result.record) == ESTIMATE for result in (first, second))
@@ -350,7 +350,7 @@ def _rename_facts(facts: Sequence[DifferenceFact], names: Mapping[str, str]) -> 
     return tuple(replace(fact, cause=names.get(fact.cause, fact.cause)) for fact in facts)
 
 
-def _both_cutoffs(
+def _cutoff_pair(
     cutoff_hz: Callable[[Mapping[str, Any]], Any], first: _OpenedResult, second: _OpenedResult
 ) -> tuple[float, float] | None:
     """Return the cut-off frequencies (Hz) of both results; None unless both records state one."""

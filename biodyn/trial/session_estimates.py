@@ -28,11 +28,7 @@ from biodyn.processing.calibration.subject_fit.fit_result import SubjectFit
 from biodyn.processing.calibration.subject_fit.subject_model_fit import fit_subject
 from biodyn.processing.calibration.subject_fit.unknowns import CalibrationTrial, CalibrationUse
 from biodyn.processing.signals.emg import muscle_activity
-from biodyn.processing.signals.world_frame import (
-    correct_static_vertical,
-    facing_direction_from_static,
-    find_world_frame,
-)
+from biodyn.processing.signals.world_frame import correct_static_vertical, facing_direction_from_static, find_world
 from biodyn.recording import FileFacts, Markers, Recording
 from biodyn.session import (
     Companion,
@@ -46,7 +42,7 @@ from biodyn.session import (
 from biodyn.session.static_trials import compare_offsets
 from biodyn.settings import with_subject_record, without_corrections
 from biodyn.trial.request import TrialRequest
-from biodyn.trial.stages import Prepared, Scaled, next_stage
+from biodyn.trial.stages import PreparedTrial, ScaledTrial, next_stage
 from biodyn.trial.trial_files import TrialFiles
 
 _MOST_FILES = 24  # number of files in addition to the walk; more files add little information
@@ -224,7 +220,7 @@ def content_hash(path: Path) -> str:
 _SubjectModelFit: TypeAlias = tuple[SubjectFit | None, tuple[Diagnostic, ...]]
 
 
-def fit_subject_model(trial: Scaled) -> _SubjectModelFit:
+def fit_subject_model(trial: ScaledTrial) -> _SubjectModelFit:
     """Fit the model to the walk, or to its session if `[model] fit` is "session"; return the fit and findings on session files.
 
     The fit is None without enough data.
@@ -239,18 +235,18 @@ def fit_subject_model(trial: Scaled) -> _SubjectModelFit:
     return trial.memory.get_or_compute(key, lambda: _fit_session_model(trial, scaling, soft, session))
 
 
-def _trial_of_walk(trial: Scaled) -> CalibrationTrial:
+def _trial_of_walk(trial: ScaledTrial) -> CalibrationTrial:
     return CalibrationTrial(trial.signals.markers, trial.files.walk.path.name, trial.files.walk.sha256)
 
 
 def _fit_session_model(
-    trial: Scaled, scaling: SubjectScaling, soft: frozenset[str], session: SessionFiles
+    trial: ScaledTrial, scaling: SubjectScaling, soft: frozenset[str], session: SessionFiles
 ) -> _SubjectModelFit:
     static, geometry = trial.files.static, trial.settings.model.geometry
-    world = find_world_frame(correct_static_vertical(static, trial.files.walk))
+    world = find_world(correct_static_vertical(static, trial.files.walk))
 
     def prepare_markers(recording: Recording) -> Markers:
-        R_WL = find_world_frame(recording, facing_direction_from_static(recording, static, world)).R_WL
+        R_WL = find_world(recording, facing_direction_from_static(recording, static, world)).R_WL
         markers = recording.rotated(R_WL).markers
         if not geometry or trial.files.source != "static trial":
             return markers
@@ -273,7 +269,7 @@ def without_guessed_markers(model: SubjectModel) -> SubjectModel:
     return model if len(reliable) == len(model.markers) else replace(model, markers=reliable)
 
 
-def _key_of_model(trial: Scaled, scaling: SubjectScaling, session: SessionFiles) -> str:
+def _key_of_model(trial: ScaledTrial, scaling: SubjectScaling, session: SessionFiles) -> str:
     """Return the cache key of a session fit: a hash of all its inputs, including the contents of its files."""
     files = sorted((c.use, content_hash(c.path)) for c in (*usable_files(session), *session.static_trials))
     walk = ("walk", trial.files.walk.sha256)
@@ -309,7 +305,7 @@ class WalkInformation:
     up_L: FloatArray | None = None
 
 
-def requests_of_other_walks(trial: Scaled) -> Iterator[tuple[TrialRequest, str]]:
+def requests_of_other_walks(trial: ScaledTrial) -> Iterator[tuple[TrialRequest, str]]:
     """Yield the analysis request of every other walk of the session, with a cache key computed from all its inputs."""
     session = session_files(trial.path, trial.companions)
     if session is None:
@@ -353,7 +349,7 @@ def are_same_plates(first: FloatArray, other: FloatArray) -> bool:
     return first.shape == other.shape and bool(np.abs(first - other).max(initial=0.0) < _SAME_PLATES_M)
 
 
-def plate_corners_L(trial: Prepared) -> FloatArray:
+def plate_corners_L(trial: PreparedTrial) -> FloatArray:
     """Return the corners (P, 4, 3) m of the plates in axes of the laboratory."""
     corners = [plate.corners for plate in trial.signals.raw_plates]
     return np.array(corners).reshape(-1, 4, 3) @ trial.world.R_WL

@@ -68,28 +68,28 @@ class Body(Protocol):
     def require_supported_settings(self, settings: Settings) -> None:
         """Raise SettingsError for settings that this body does not support."""
 
-    def orient_recordings(self, trial: Loaded) -> Oriented:
+    def orient_recordings(self, trial: LoadedTrial) -> OrientedTrial:
         """Return the stage with both recordings rotated to World axes."""
 
-    def label_markers(self, trial: Oriented) -> Labelled:
+    def label_markers(self, trial: OrientedTrial) -> LabelledTrial:
         """Return the stage with the role of each marker in the model."""
 
-    def scale_model(self, trial: Prepared) -> Scaled:
+    def scale_model(self, trial: PreparedTrial) -> ScaledTrial:
         """Return the stage with the model scaled to the subject."""
 
     def landmark_roles(self, mapping: MarkerMapping) -> tuple[MarkerRole, ...]:
         """Return the roles of those markers that are on anatomical landmarks."""
 
-    def pose_errors(self, trial: Scaled) -> PoseErrors | None:
+    def pose_errors(self, trial: ScaledTrial) -> PoseErrors | None:
         """Return the errors of measured poses; None for measured markers."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Loaded(TrialRequest):
+class LoadedTrial(TrialRequest):
     """First stage: the recordings of a trial as read.
 
     Attributes:
-        walk, static: recordings in laboratory axes; from `Oriented` on each in its own World axes. body: see `Body`.
+        walk, static: recordings in laboratory axes; from `OrientedTrial` on each in its own World axes. body: see `Body`.
     """
 
     files: TrialFiles
@@ -104,7 +104,7 @@ class Loaded(TrialRequest):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Oriented(Loaded):
+class OrientedTrial(LoadedTrial):
     """Second stage: the recordings rotated to World. centres: stored joint centres of the static trial, if they are used."""
 
     world: WorldFrame
@@ -112,25 +112,26 @@ class Oriented(Loaded):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Labelled(Oriented):
+class LabelledTrial(OrientedTrial):
     """Third stage: the recordings, and the role of each marker in the model."""
 
     mapping: MarkerMapping
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Prepared(Labelled):
+class PreparedTrial(LabelledTrial):
     """Filtered markers and plates; later stages remove outliers and the offsets of the plates from `signals`."""
 
     signals: TrialSignals
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Scaled(Prepared):
+class ScaledTrial(PreparedTrial):
     """Model scaled to the subject.
 
     Attributes:
-        plates_mass: mass on the plates in the static trial. mass: body mass; None before `Solved` if only strides determine it.
+        plates_mass: mass on the plates in the static trial. mass: body mass; None before `SolvedTrial` if only strides
+            determine it.
         model_notes: findings about the model.
         subject_fit: changes of the model by the fit to the walk or its session; None without a fit.
     """
@@ -155,7 +156,7 @@ class Scaled(Prepared):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Tracked(Scaled):
+class TrackedTrial(ScaledTrial):
     """Joint angles of the skeleton fitted to the markers. base_angles: (T, 3) tilt, list, rotation of the root, rad."""
 
     fit: Fit
@@ -163,7 +164,7 @@ class Tracked(Scaled):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Grounded(Tracked):
+class TrialWithContacts(TrackedTrial):
     """Contacts of the feet, gait events, and ground reaction of each foot.
 
     Attributes:
@@ -183,7 +184,7 @@ class Grounded(Tracked):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Solved(Grounded):
+class SolvedTrial(TrialWithContacts):
     """Joint torques and their uncertainty.
 
     Attributes:
@@ -198,7 +199,7 @@ class Solved(Grounded):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Checked(Solved):
+class CheckedTrial(SolvedTrial):
     """Last stage: the complete analysis with the results of the checks and the verdict."""
 
     analysis: TrialAnalysis
@@ -213,9 +214,9 @@ def next_stage(trial: TrialRequest, stage: type[_Stage], **values: Any) -> _Stag
     return stage(**{**{name: value for name, value in vars(trial).items() if name in names}, **values})
 
 
-def make_analysis(trial: Solved, timings: Mapping[str, float] | None = None) -> TrialAnalysis:
+def make_analysis(trial: SolvedTrial, timings: Mapping[str, float] | None = None) -> TrialAnalysis:
     """Return the analysis of a solved trial, with the seconds of its steps."""
-    if isinstance(trial, Checked):
+    if isinstance(trial, CheckedTrial):
         return replace(trial.analysis, timings=timings or {})
     return TrialAnalysis(
         recording=trial.walk,
@@ -240,7 +241,7 @@ _AS_THEY_ARE = (
 )
 
 
-def _static_facts(trial: Solved) -> StaticFacts:
+def _static_facts(trial: SolvedTrial) -> StaticFacts:
     recording = trial.static if trial.calibrated.is_seen else trial.walk
     return StaticFacts(
         path=recording.path,
@@ -255,7 +256,7 @@ def _static_facts(trial: Solved) -> StaticFacts:
     )
 
 
-def _subject_facts(trial: Solved) -> SubjectFacts:
+def _subject_facts(trial: SolvedTrial) -> SubjectFacts:
     walk, static, mass = trial.walk, trial.static, trial.mass
     if mass is None:
         raise SubjectError("The body mass is unknown.", "Give it with --mass.")

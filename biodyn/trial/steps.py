@@ -3,7 +3,7 @@
 A step takes a stage (`stages`) and returns the next one; `STEPS` defines their order. Every step calls the function that does
 the work with its section of the settings. Another list of steps can be run instead:
 
-    mine = with_step(STEPS, "signals", my_signals)          # def my_signals(trial: Labelled) -> Prepared: ...
+    mine = with_step(STEPS, "signals", my_signals)          # def my_signals(trial: LabelledTrial) -> PreparedTrial: ...
     biodyn.trial.run.run_trial("walk.c3d", steps=mine)
 """
 
@@ -73,15 +73,15 @@ from biodyn.trial.session_estimates import (
     unused_file_note,
 )
 from biodyn.trial.stages import (
-    Checked,
-    Grounded,
-    Labelled,
-    Loaded,
-    Oriented,
-    Prepared,
-    Scaled,
-    Solved,
-    Tracked,
+    CheckedTrial,
+    LabelledTrial,
+    LoadedTrial,
+    OrientedTrial,
+    PreparedTrial,
+    ScaledTrial,
+    SolvedTrial,
+    TrackedTrial,
+    TrialWithContacts,
     make_analysis,
     next_stage,
 )
@@ -90,36 +90,36 @@ from biodyn.uncertainty.propagation_inputs import TrialInputs, load_magnitudes, 
 from biodyn.uncertainty.torque_bands import torque_bands
 
 
-def read_recordings(trial: TrialRequest) -> Loaded:
+def read_recordings(trial: TrialRequest) -> LoadedTrial:
     """Read the walk and its static trial if necessary, and apply the calibration of the plates."""
     files = with_plate_calibration(trial.read(), trial.plate_calibration)
     body = PoseBody() if files.source == "poses" else MarkerBody()
     body.require_supported_settings(trial.settings)
     require_plates(files.walk)
-    return next_stage(trial, Loaded, files=files, walk=files.walk, static=files.static, body=body)
+    return next_stage(trial, LoadedTrial, files=files, walk=files.walk, static=files.static, body=body)
 
 
-def orient_recordings(trial: Loaded) -> Oriented:
+def orient_recordings(trial: LoadedTrial) -> OrientedTrial:
     """Rotate both recordings to the world frame: X forward, Y up, Z right."""
     return trial.body.orient_recordings(trial)
 
 
-def recognise_markers(trial: Oriented) -> Labelled:
+def recognise_markers(trial: OrientedTrial) -> LabelledTrial:
     """Recognise the markers by their labels, corrected if positions contradict the labels."""
     return trial.body.label_markers(trial)
 
 
-def prepare_trial_signals(trial: Labelled) -> Prepared:
+def prepare_trial_signals(trial: LabelledTrial) -> PreparedTrial:
     """Fill gaps, smooth markers, and convert plate channels to filtered wrenches."""
-    return next_stage(trial, Prepared, signals=prepare_signals(trial.walk, trial.mapping, trial.settings.signals))
+    return next_stage(trial, PreparedTrial, signals=prepare_signals(trial.walk, trial.mapping, trial.settings.signals))
 
 
-def scale_skeleton(trial: Prepared) -> Scaled:
+def scale_skeleton(trial: PreparedTrial) -> ScaledTrial:
     """Scale the skeleton to the standing subject."""
     return trial.body.scale_model(trial)
 
 
-def calibrate_model(trial: Scaled) -> Scaled:
+def calibrate_model(trial: ScaledTrial) -> ScaledTrial:
     """Correct joint centres, axes and marker positions of the static trial by the walk or its session."""
     # requested joint centres are not changed
     if trial.settings.model.fit != "none" and not trial.centres and trial.body.supports_joint_centre_fit:
@@ -131,7 +131,7 @@ def calibrate_model(trial: Scaled) -> Scaled:
     return trial.with_notes(*trial.model_notes)
 
 
-def solve_inverse_kinematics(trial: Scaled) -> Tracked:
+def solve_inverse_kinematics(trial: ScaledTrial) -> TrackedTrial:
     """Fit the skeleton to the markers of the whole walk; outliers are removed from the signals."""
     settings = trial.settings
     fit, prepared, notes = track_skeleton(
@@ -141,13 +141,15 @@ def solve_inverse_kinematics(trial: Scaled) -> Tracked:
         settings.limits.marker_max_m if trial.body.has_outliers else math.inf,
     )
     angles = base_angles(fit.model, fit)
-    return next_stage(trial, Tracked, fit=fit, model=fit.model, signals=prepared, base_angles=angles).with_notes(*notes)
+    return next_stage(trial, TrackedTrial, fit=fit, model=fit.model, signals=prepared, base_angles=angles).with_notes(
+        *notes
+    )
 
 
 # -- contacts, events ---------------------------------------------------------------------------------------------------
 
 
-def determine_contacts(trial: Tracked) -> Grounded:
+def determine_contacts(trial: TrackedTrial) -> TrialWithContacts:
     """Remove the offsets of the plates, assign their loads to feet, and compute the ground reaction of each foot.
 
     Foot strikes off the plates are determined from the movement and the recognised activity.
@@ -166,7 +168,7 @@ def determine_contacts(trial: Tracked) -> Grounded:
     _require_contact(trial, used)
     return next_stage(
         trial,
-        Grounded,
+        TrialWithContacts,
         points=points,
         decided=decided,
         other_loads=others,
@@ -181,7 +183,7 @@ def determine_contacts(trial: Tracked) -> Grounded:
     )
 
 
-def _decide_contacts(trial: Tracked, points: GaitPoints) -> tuple[Tracked, ContactDecisions]:
+def _decide_contacts(trial: TrackedTrial, points: GaitPoints) -> tuple[TrackedTrial, ContactDecisions]:
     """Return the trial without the offsets of the plates, and the contacts of the feet."""
     zeroed = measure_offsets_without_feet(trial.signals, trial.walk.plates, points.sole)
     _require_possible_loads(trial.walk, zeroed)
@@ -190,7 +192,7 @@ def _decide_contacts(trial: Tracked, points: GaitPoints) -> tuple[Tracked, Conta
 
 
 def _order_plate_corners(
-    trial: Tracked, decided: ContactDecisions, points: GaitPoints
+    trial: TrackedTrial, decided: ContactDecisions, points: GaitPoints
 ) -> tuple[Recording, tuple[Diagnostic, ...]]:
     """Return the walk with plate corners in order, and notes on corrections; uses a first decision about the contacts."""
     walk, prepared, rate_hz = trial.walk, trial.signals, trial.rate_hz
@@ -221,7 +223,7 @@ def _order_plate_corners(
 
 
 def _ground_reaction(
-    trial: Tracked,
+    trial: TrackedTrial,
     decided: ContactDecisions,
     used: Sequence[Contact],
     activity: Activity,
@@ -238,7 +240,7 @@ def _ground_reaction(
     return mark_unknown_loads(reaction, decided.contacts, used, rate_hz, prepared.force_smear_s)
 
 
-def determine_events(trial: Grounded) -> Grounded:
+def determine_events(trial: TrialWithContacts) -> TrialWithContacts:
     """Determine foot strikes and foot offs from plates, movement and stored events."""
     points = trial.points.filter_for_steps(trial.rate_hz, trial.signals.cutoff_hz)
     all_events, notes = _find_events(trial, trial.kinematic_events, points)
@@ -246,7 +248,7 @@ def determine_events(trial: Grounded) -> Grounded:
 
 
 def _find_events(
-    trial: Grounded, kinematic: Sequence[GaitEvent], points: GaitPoints
+    trial: TrialWithContacts, kinematic: Sequence[GaitEvent], points: GaitPoints
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """Return the events, including those determined from the movement of the points, and findings."""
     return gait_events(
@@ -263,7 +265,7 @@ def _find_events(
 # -- torques ------------------------------------------------------------------------------------------------------------
 
 
-def solve_inverse_dynamics(trial: Grounded) -> Solved:
+def solve_inverse_dynamics(trial: TrialWithContacts) -> SolvedTrial:
     """Solve for the joint torques; an unknown body mass is estimated from the strides first."""
     if trial.mass is None:
         masses = [
@@ -294,10 +296,10 @@ def solve_inverse_dynamics(trial: Grounded) -> Solved:
         centre_sd_m={} if trial.subject_fit is None else trial.subject_fit.centre_sd_m(),
         poses=trial.body.pose_errors(trial),
     )
-    return next_stage(trial, Solved, dynamics=dynamics, propagation=propagation).with_notes(*notes)
+    return next_stage(trial, SolvedTrial, dynamics=dynamics, propagation=propagation).with_notes(*notes)
 
 
-def _stance_masses(trial: Grounded) -> StanceMasses:
+def _stance_masses(trial: TrialWithContacts) -> StanceMasses:
     return stance_masses(trial.reaction, trial.events, trial.rate_hz)
 
 
@@ -307,13 +309,15 @@ def _masses_from_stances(other: TrialRequest) -> StanceMasses | str:
     The result is empty if the activity is not walking, and a text with the reason if the walk cannot be analysed.
     """
     try:
-        grounded: Grounded = run_steps(other, STEPS, "events")
+        grounded: TrialWithContacts = run_steps(other, STEPS, "events")
     except Exception as error:
         return exclusion_reason(error)
     return _stance_masses(grounded) if grounded.activity.is_walking else {}
 
 
-def _convert_moment_axes(trial: Grounded, fit: Fit, dynamics: Dynamics) -> tuple[Dynamics, tuple[Diagnostic, ...]]:
+def _convert_moment_axes(
+    trial: TrialWithContacts, fit: Fit, dynamics: Dynamics
+) -> tuple[Dynamics, tuple[Diagnostic, ...]]:
     """Return the joint moments in the axes of the settings, with findings about missing markers."""
     if trial.settings.model.moment_axes == "fitted":
         return dynamics, ()
@@ -321,7 +325,7 @@ def _convert_moment_axes(trial: Grounded, fit: Fit, dynamics: Dynamics) -> tuple
     return express_in_three_point_axes(dynamics, fit, trial.signals.markers, labels)
 
 
-def estimate_motion_and_forces(trial: Solved) -> Solved:
+def estimate_motion_and_forces(trial: SolvedTrial) -> SolvedTrial:
     """Estimate motion and forces together, with plate forces at full bandwidth, if the settings require it."""
     settings = trial.settings
     if not trial.signals.method.is_estimate:
@@ -366,7 +370,7 @@ def estimate_motion_and_forces(trial: Solved) -> Solved:
     )
 
 
-def _estimate_trial(trial: Solved, shared: tuple[InformationForm, ...] = (), bands: bool = False) -> Estimate:
+def _estimate_trial(trial: SolvedTrial, shared: tuple[InformationForm, ...] = (), bands: bool = False) -> Estimate:
     """Return the estimate of a trial after its inverse dynamics; EstimateError if an unmeasured support carries the body."""
     settings = trial.settings
     if trial.other_loads:
@@ -382,7 +386,7 @@ def _estimate_trial(trial: Solved, shared: tuple[InformationForm, ...] = (), ban
     return estimate_trial(trial.propagation, reaction, cutoff_hz, chosen, magnitudes, bands, R_WL, shared)
 
 
-def _shared_parameters(trial: Solved) -> tuple[tuple[InformationForm, ...], tuple[Diagnostic, ...]]:
+def _shared_parameters(trial: SolvedTrial) -> tuple[tuple[InformationForm, ...], tuple[Diagnostic, ...]]:
     """Return the information of the other walks of the session on inertias and plates, and notes on unused walks."""
     shared: list[InformationForm] = []
     notes: list[Diagnostic] = []
@@ -406,7 +410,7 @@ def information_of_walk(request: TrialRequest) -> WalkInformation:
     If the analysis fails, the result contains the reason instead.
     """
     try:
-        solved: Solved = run_steps(request, STEPS, "inverse dynamics")
+        solved: SolvedTrial = run_steps(request, STEPS, "inverse dynamics")
         information = _estimate_trial(solved).shared_parameters
         numbers = tuple(plate.number for plate in solved.signals.raw_plates)
         return WalkInformation(
@@ -419,7 +423,7 @@ def information_of_walk(request: TrialRequest) -> WalkInformation:
         return WalkInformation(exclusion_reason(error))
 
 
-def compute_uncertainty(trial: Solved) -> Solved:
+def compute_uncertainty(trial: SolvedTrial) -> SolvedTrial:
     """Propagate input errors to uncertainty bands of the torques."""
     settings = trial.settings.uncertainty
     if trial.estimate is None:
@@ -430,13 +434,13 @@ def compute_uncertainty(trial: Solved) -> Solved:
     return replace(trial, uncertainty=bands)
 
 
-def run_checks(trial: Solved) -> Checked:
+def run_checks(trial: SolvedTrial) -> CheckedTrial:
     """Check data quality, physiological limits of every cycle, and torques by a second algorithm."""
     unchecked = make_analysis(trial)
     if unchecked.emg:
         unchecked = replace(unchecked, contractions=contraction_peaks(trial))
     analysis = replace(check_recording(unchecked), consistency=with_consistency(unchecked).consistency)
-    return next_stage(trial, Checked, analysis=analysis, notes=analysis.diagnostics)
+    return next_stage(trial, CheckedTrial, analysis=analysis, notes=analysis.diagnostics)
 
 
 @dataclass(frozen=True)
@@ -494,10 +498,10 @@ def _require_possible_loads(walk: Recording, prepared: TrialSignals) -> None:
         )
 
 
-def _require_contact(trial: Tracked, used: Sequence[Contact]) -> None:
+def _require_contact(trial: TrackedTrial, used: Sequence[Contact]) -> None:
     if not used:
         raise PlateError(
             f"No force plate of '{trial.walk.path.name}' was ever loaded above {trial.settings.contacts.threshold_n:g} N.",
-            f"{reason_for_unloaded_plates(trial.signals.raw_plates)} Joint torques need at least one foot on a plate; check the force "
-            "channels with 'biodyn check FILE.c3d'.",
+            f"{reason_for_unloaded_plates(trial.signals.raw_plates)} Joint torques need at least one foot on a plate; check "
+            "the force channels with 'biodyn check FILE.c3d'.",
         )

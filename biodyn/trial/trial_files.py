@@ -122,11 +122,7 @@ def _read_marker_files(
     same = _is_same_file(walk, Path(static))
     source: CalibrationSource = "walk" if same else "static trial"
     files = TrialFiles(
-        read(walk) if given is None else given,
-        read(static),
-        "given by the user",
-        source,
-        static_frames=static_frames,
+        read(walk) if given is None else given, read(static), "given by the user", source, static_frames=static_frames
     )
     return files if same else with_other_person_warning(files)
 

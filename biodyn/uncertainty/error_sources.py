@@ -189,7 +189,7 @@ def cutoff_error_effects(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     step = magnitudes.cutoff_sd_hz(inputs.cutoff_hz)
     if inputs.cutoff_hz == 0 or step == 0:
         return no_error_effects
-    raw = inputs.fitted_positions(inputs.unfiltered)
+    raw = inputs.fitted_positions(inputs.unfiltered_markers)
 
     @cache
     def filter_markers(hz: float) -> FloatArray:
@@ -267,7 +267,9 @@ def filter_bias(inputs: TrialInputs) -> tuple[FloatArray, FloatArray]:
     = F^-1 F x, and F^-1 = 1 + (1 - F) + (1 - F)^2 + ... (Neumann): the first terms of F x - x are well determined (one term is
     the "twicing" of Tukey 1977).
     """
-    markers = butterworth_lowpass(inputs.unfiltered.positions, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order)
+    markers = butterworth_lowpass(
+        inputs.unfiltered_markers.positions, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order
+    )
     return _filter_loss(inputs, markers), _wrench_bias(inputs, lambda hz: filtered_wrenches(inputs, hz))
 
 
@@ -492,7 +494,7 @@ class PosePoints:
         bodies = [marker.body for marker in inputs.model.markers]
         return cls(np.array([[m for m, b in enumerate(bodies) if b == body] for body in dict.fromkeys(bodies)]))
 
-    def columns(self, A: FloatArray, places: FloatArray) -> FloatArray:
+    def shift_and_rotation_response(self, A: FloatArray, places: FloatArray) -> FloatArray:
         """Return the response (T, nv, 3, 2 S) of the configuration to shifts of the S segment origins, then to rotations.
 
         A: (T, nv, 3, M) response to the points at `places` (T, M, 3) m. dq = sum A_m . (d + theta x r_m) = d . sum A_m + theta
@@ -521,7 +523,7 @@ class PosePoints:
         The variance of a tetrahedron corner at (a, a, a) along each axis is that of the origin plus 2 a^2 times that of the
         attitude.
         """
-        raw, rate_hz, order = inputs.fitted_positions(inputs.unfiltered), inputs.rate_hz, inputs.filter_order
+        raw, rate_hz, order = inputs.fitted_positions(inputs.unfiltered_markers), inputs.rate_hz, inputs.filter_order
         corners = raw[:, self.groups]
         origin = estimate_noise(corners.mean(axis=2), rate_hz, magnitudes.noise_from_hz, order)
         points = estimate_noise(raw, rate_hz, magnitudes.noise_from_hz, order)[self.groups]
@@ -608,7 +610,7 @@ def marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> MarkerMoments
     """Return the moments of the marker errors of a trial; the noise is at least the typical noise."""
     rate_hz, cutoff_hz, order = inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order
     stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
-    raw = inputs.fitted_positions(inputs.unfiltered)
+    raw = inputs.fitted_positions(inputs.unfiltered_markers)
     if inputs.poses is not None:
         poses, errors = PosePoints.from_inputs(inputs), inputs.poses
         noise = filtered_noise_moments(np.isfinite(raw[..., 0]), rate_hz, cutoff_hz, order)

@@ -160,7 +160,7 @@ def marker_noise(trial: ImportedInputs, magnitudes: Magnitudes) -> FloatArray:
     """Return the white noise (M,) m of the tracked markers, estimated from the trial but at least the typical noise."""
     inputs = trial.inputs
     order = inputs.signals.settings.filter_order
-    raw = inputs.fitted_positions(inputs.unfiltered)  # excluding filled gaps, which have no noise
+    raw = inputs.fitted_positions(inputs.unfiltered_markers)  # excluding filled gaps, which have no noise
     return np.fmax(estimate_noise(raw, inputs.rate_hz, magnitudes.noise_from_hz, order), magnitudes.marker_noise_m)
 
 

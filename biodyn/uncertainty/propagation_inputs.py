@@ -331,9 +331,9 @@ class TrialInputs:
         return self.signals.markers
 
     @property
-    def unfiltered(self) -> Markers:
+    def unfiltered_markers(self) -> Markers:
         """The fitted markers with filled gaps, before smoothing."""
-        return self.signals.unfiltered
+        return self.signals.unfiltered_markers
 
     @property
     def raw_plates(self) -> Sequence[PlateWrench]:

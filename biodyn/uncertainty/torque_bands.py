@@ -339,7 +339,7 @@ def _propagate(
             steps[block] = -inverse_hessian[core] @ gradient[block]
         rows = tuple(to_single_precision(part[block]) for part in G)
         if markers.poses is not None:
-            A = markers.poses.columns(A, to_single_precision(markers_at[wide]))
+            A = markers.poses.shift_and_rotation_response(A, to_single_precision(markers_at[wide]))
         by_markers.append(A[core][wanted[(wanted >= block.start) & (wanted < block.stop)] - block.start])
         g = torque_weights(rows, A, core, rate_hz)
         if errors.noise_in_torques:

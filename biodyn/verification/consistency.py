@@ -169,10 +169,7 @@ def check_model_coordinates(actuated: ActuatedMotion, own: ModelMotion) -> tuple
         absolute = float(difference.max())
     everywhere = np.where(np.isfinite(own.tau).all(axis=1), own.proof, np.nan)
     largest = float(own.proof * np.nanmax(np.abs(own.tau), initial=0.0)) if np.isfinite(own.tau).any() else float("nan")
-    return (
-        ConsistencyCheck("own-power", error, absolute),
-        ConsistencyCheck("own-mass-matrix", everywhere, largest),
-    )
+    return (ConsistencyCheck("own-power", error, absolute), ConsistencyCheck("own-mass-matrix", everywhere, largest))
 
 
 # -- all checks ---------------------------------------------------------------------------------------------------------

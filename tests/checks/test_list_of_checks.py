@@ -80,7 +80,7 @@ def test_a_check_of_the_recording_is_one_file(write_check: Write, walk_result: T
             causes="a person who stops, or is led",
             place=190,
             limit=3.0,
-            shown=(3.6, "km/h"),
+            display_unit=(3.6, "km/h"),
             findings={"walking-slow": "Slow walking"},
         )
         def walking_speed(trial: TrialFacts, limit: float) -> CheckResult:
@@ -184,7 +184,7 @@ def test_every_check_says_all_about_itself(definition: CheckDefinition) -> None:
     told = {code for one in checks_of_kind() for code in one.findings}
     assert set(definition.covers) <= told
     if definition.kind == "result":
-        assert definition.shown is None  # its text tells the number
+        assert definition.display_unit is None  # its text tells the number
 
 
 def test_places_in_a_list_are_taken_once() -> None:
@@ -226,7 +226,7 @@ def only(own_list: None) -> None:
 
 def test_consequences_of_a_cause_are_not_told(only: None) -> None:
     words = {"compares": "a", "causes": "b"}
-    check("late", "L", **words, place=1, turn=9, unless=("cause",), shown=(1.0, "m"))(_answer("late", 2.0))  # type: ignore[arg-type]
+    check("late", "L", **words, place=1, turn=9, unless=("cause",), display_unit=(1.0, "m"))(_answer("late", 2.0))  # type: ignore[arg-type]
     check("mute", "M", **words, place=2, turn=8, unless=("cause",))(_answer("mute"))  # type: ignore[arg-type]
     check("cause", "C", **words, place=3, turn=1, limit="limits.marker_rms_m")(_answer("cause"))  # type: ignore[arg-type]
     results = run_checks_in_order(_Bare(Settings()), "recording")

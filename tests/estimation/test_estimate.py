@@ -20,7 +20,7 @@ from biodyn.estimation.noise_model import (
     StrikeMap,
     estimate_noise_model,
     smooth_torque_indices,
-    smooth_torques,
+    torque_smoothness_prior,
 )
 from biodyn.estimation.normal_equation_terms import (
     REACH,
@@ -31,7 +31,7 @@ from biodyn.estimation.normal_equation_terms import (
     marker_information,
     smoothness_precision,
     third_difference_precisions,
-    torque_changes,
+    torque_change_sd,
     torque_derivatives,
 )
 from biodyn.estimation.settings import EstimationSettings
@@ -112,14 +112,14 @@ def test_each_torque_may_change_as_fast_as_its_own_movement_does(walk: TrialAnal
     inputs = walk.propagation
     assert inputs is not None
     loads = known_loads(inputs.fit, walk.reaction)
-    usual = smooth_torques(inputs, loads)
+    usual = torque_smoothness_prior(inputs, loads)
     limit = dict(zip(usual.places.tolist(), usual.change_nm.tolist(), strict=True))
     of = {c.name: limit[c.v_index] for c in walk.model.coordinates if c.v_index in limit}
     assert of["hip_flexion_r"] == of["hip_flexion_l"]  # both sides count together
     assert of["hip_flexion_r"] > 2.0 * of["hip_rotation_r"]
     motion = inputs.fit.motion
     hasty = replace(inputs, fit=replace(inputs.fit, motion=replace(motion, v=2.0 * motion.v, vdot=4.0 * motion.vdot)))
-    twice = smooth_torques(hasty, loads)
+    twice = torque_smoothness_prior(hasty, loads)
     assert (twice.change_nm > usual.change_nm).mean() > 0.8  # legs that swing at twice the speed
 
 
@@ -136,8 +136,10 @@ def test_motion_and_torques_are_nearly_free_at_a_strike_at_any_rate(walk: TrialA
             *(np.repeat(part, times, axis=0) for part in (problem.start.q, problem.start.v, problem.start.vdot))
         )
         at_rate = replace(problem, start=start, knots=knots, since_strike_s=since_s)
-        precision, _ = third_difference_precisions(at_rate, np.zeros((knots.count, len(stiff))), times**DEGREE * stiff)
-        return torque_changes(at_rate, None) / problem.torque_change_nm, np.sqrt(precision[0] / precision)
+        precision, _ = third_difference_precisions(
+            at_rate, np.zeros((knots.coefficient_count, len(stiff))), times**DEGREE * stiff
+        )
+        return torque_change_sd(at_rate, None) / problem.torque_change_nm, np.sqrt(precision[0] / precision)
 
     torque, motion = freedom(1)
     burst = 1.0 * problem.model.mass_kg / problem.torque_change_nm
@@ -162,7 +164,7 @@ def test_a_disturbed_start_comes_back_to_the_truth(walk: TrialAnalysis) -> None:
     """Half a degree of a wave in every coordinate, which neither markers nor forces know of."""
     problem = consistent(walk, loose=True)
     mb = problem.model.multibody
-    wave = np.sin(np.linspace(0.0, 6.0, problem.knots.count))[:, None] * np.deg2rad(0.5) * np.ones(mb.nv)
+    wave = np.sin(np.linspace(0.0, 6.0, problem.knots.coefficient_count))[:, None] * np.deg2rad(0.5) * np.ones(mb.nv)
     wave[:, 3:6] *= 0.3  # m
     away = apply_update(mb, problem.start, problem.knots, wave)
     before = np.sqrt(np.mean(residual(problem, away) ** 2))
@@ -213,11 +215,11 @@ def test_the_gradient_is_that_of_the_sum_of_squares(walk: TrialAnalysis, step: i
         wrenches=1.03 * problem.wrenches,
     )
     mb, stiff = problem.model.multibody, np.full(problem.model.multibody.nv, 1e4)
-    direction = rng.normal(size=(problem.knots.count, mb.nv)) * 1e-2
+    direction = rng.normal(size=(problem.knots.coefficient_count, mb.nv)) * 1e-2
 
     def cost(c: FloatArray) -> float:
         path = apply_update(mb, problem.start, problem.knots, c)
-        normal = _Squares(problem.knots.count, REACH, mb.nv)
+        normal = _Squares(problem.knots.coefficient_count, REACH, mb.nv)
         add_dynamics_terms(normal, problem, mb, path, torque_derivatives(problem, mb, path))
         add_smoothness(normal, problem, c, stiff)
         links, p_LM, _ = problem.model.marker_arrays()
@@ -227,7 +229,7 @@ def test_the_gradient_is_that_of_the_sum_of_squares(walk: TrialAnalysis, step: i
         ]
         return float(0.5 * (np.sum(rest**2) + sum(normal.squares)))
 
-    normal = NormalEquations(problem.knots.count, REACH, mb.nv)
+    normal = NormalEquations(problem.knots.coefficient_count, REACH, mb.nv)
     add_marker_terms(normal, problem, *marker_information(problem, problem.start.q))
     add_dynamics_terms(normal, problem, mb, problem.start, torque_derivatives(problem, mb, problem.start))
     add_smoothness(normal, problem, np.zeros_like(direction), stiff)
@@ -257,8 +259,8 @@ def test_the_deviation_of_the_root_belongs_to_its_path(walk: TrialAnalysis) -> N
         np.arange(FRAMES) / 100.0, walk.fit.motion.q[part], configuration_layout(walk.model)
     )
     knots = UniformSpline(FRAMES, 1, 100.0)
-    c = np.zeros((knots.count, mb.nv))
-    c[:, :6] = 0.1 * np.sin(np.linspace(0.0, 9.0, knots.count)[:, None] + np.arange(6.0))
+    c = np.zeros((knots.coefficient_count, mb.nv))
+    c[:, :6] = 0.1 * np.sin(np.linspace(0.0, 9.0, knots.coefficient_count)[:, None] + np.arange(6.0))
     away = apply_update(mb, StretchMotion(path.q, path.v, path.vdot), knots, c)
     again = motion_from_configuration(path.time_s, away.q, configuration_layout(walk.model))
     inner = slice(8, -8)  # the spline's ends are its own
@@ -269,7 +271,7 @@ def test_the_deviation_of_the_root_belongs_to_its_path(walk: TrialAnalysis) -> N
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_the_spline_takes_straight_lines_as_they_are(step: int) -> None:
     knots = UniformSpline(50, step, 100.0)
-    place, rate, bend = knots.values((np.arange(knots.count) - 2.0)[:, None] * knots.knot_s)
+    place, rate, bend = knots.evaluate((np.arange(knots.coefficient_count) - 2.0)[:, None] * knots.knot_s)
     np.testing.assert_allclose(place[:, 0], np.arange(50) / 100.0, atol=1e-14)
     np.testing.assert_allclose(rate, 1.0, atol=1e-12)
     np.testing.assert_allclose(bend, 0.0, atol=1e-10)
@@ -372,13 +374,13 @@ def test_accelerations_may_change_about_strikes_as_an_earlier_step_shows(
     )
     nv = problem.model.multibody.nv
     knees = [c.v_index for c in problem.model.coordinates if c.gait_variable == "knee_angle"]
-    third = np.full((problem.knots.count - 3, nv), 1e-3)
+    third = np.full((problem.knots.coefficient_count - 3, nv), 1e-3)
     third[25:45, knees[0]] = third[75:95, knees[1]] = 1e-2
-    c = np.zeros((problem.knots.count, nv))
+    c = np.zeros((problem.knots.coefficient_count, nv))
     c[3:] = np.cumsum(np.cumsum(np.cumsum(third, axis=0), axis=0), axis=0)
 
     def held(problem: EstimationProblem, precision: float, from_previous_solution: bool) -> FloatArray:
-        normal = NormalEquations(problem.knots.count, REACH, nv)
+        normal = NormalEquations(problem.knots.coefficient_count, REACH, nv)
         add_smoothness(normal, problem, c, np.full(nv, precision), from_previous_solution=from_previous_solution)
         return np.asarray(normal.band[:, 0].reshape(-1, nv) / np.sum(THIRD**2))
 
@@ -524,15 +526,15 @@ def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> 
     """Markers and balance drawn anew 200 times with the errors that they are taken to have; the smoothness is weak."""
     problem = consistent(walk, loose=True)
     mb, nv, draws = problem.model.multibody, problem.model.multibody.nv, 200
-    normal = NormalEquations(problem.knots.count, REACH, nv)
+    normal = NormalEquations(problem.knots.coefficient_count, REACH, nv)
     information, pull = marker_information(problem, problem.start.q)
     add_marker_terms(normal, problem, information, pull)
     derivatives = torque_derivatives(problem, mb, problem.start)
     balance, _ = add_dynamics_terms(normal, problem, mb, problem.start, derivatives)
-    add_smoothness(normal, problem, np.zeros((problem.knots.count, nv)), np.full(nv, 10.0))
+    add_smoothness(normal, problem, np.zeros((problem.knots.coefficient_count, nv)), np.full(nv, 10.0))
     factor = CholeskyFactor(normal)
     rng = np.random.default_rng(5)
-    right = np.zeros((problem.knots.count, nv, draws))
+    right = np.zeros((problem.knots.coefficient_count, nv, draws))
     marker_errors = np.linalg.cholesky(information + 1e-9 * np.eye(nv)) @ rng.normal(size=(FRAMES, nv, draws))
     balance_errors = rng.normal(size=(FRAMES, 6, draws))
     for j in range(balance[0].rows.shape[2]):
@@ -540,8 +542,8 @@ def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> 
         right[j : j + FRAMES] += (
             problem.knots.weights[0][0, j] * marker_errors + block.transpose(0, 2, 1) @ balance_errors
         )
-    found = factor.solve(right).reshape(problem.knots.count, -1)
-    place = problem.knots.values(found)[0].reshape(FRAMES, nv, draws)
+    found = factor.solve(right).reshape(problem.knots.coefficient_count, -1)
+    place = problem.knots.evaluate(found)[0].reshape(FRAMES, nv, draws)
     expected = posterior_sd(problem, factor, derivatives).place
     legs = [c.v_index for c in problem.model.coordinates if problem.model.skeleton.body(c.body).side and c.v_index < 18]
     ratio = place.std(axis=2)[10:-10, legs] / expected[10:-10, legs]
@@ -566,7 +568,7 @@ def test_every_frame_behind_the_last_knot_has_its_certainty(walk: TrialAnalysis,
         since_strike_s=problem.since_strike_s[:frames],
     )
     solution = solve_problem(problem, 1)
-    count, nv = problem.knots.count, problem.model.multibody.nv
+    count, nv = problem.knots.coefficient_count, problem.model.multibody.nv
     powers = power_derivatives(solution, np.eye(nv)[10:12])
     found = posterior_sd(problem, solution.factor, solution.derivatives, powers)
     whole = solution.factor.solve(np.eye(count * nv).reshape(count, nv, -1)).reshape(count, nv, count, nv)
@@ -586,5 +588,5 @@ def test_every_frame_behind_the_last_knot_has_its_certainty(walk: TrialAnalysis,
 def test_fewer_than_three_knots_have_no_change_of_torques(walk: TrialAnalysis) -> None:
     """There is no second difference; the rest of the equations stands."""
     problem = consistent(walk, FRAMES)
-    assert problem.knots.knots == 1
+    assert problem.knots.knot_count == 1
     assert np.isfinite(solve_problem(problem, 2).path.q).all()

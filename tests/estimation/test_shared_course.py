@@ -53,14 +53,16 @@ def test_gathered_is_the_transposed_of_values() -> None:
     assert np.sum(course.apply(numbers) * values) == pytest.approx(numbers @ course.apply_transpose(values), rel=1e-12)
     scale = np.abs(values)
     units = [course.apply(one) for one in np.eye(course.count)]
-    np.testing.assert_allclose(course.squares(scale), [np.sum(scale * unit**2) for unit in units], rtol=1e-12)
+    np.testing.assert_allclose(
+        course.apply_squared_transpose(scale), [np.sum(scale * unit**2) for unit in units], rtol=1e-12
+    )
 
 
 def test_a_strike_at_a_knot_asks_for_no_number_that_nothing_tells() -> None:
     """Every fiftieth of a second from it on: the hundredths between them have no weight at all, and no equation."""
     since_s = np.stack([np.arange(60) / 50.0, np.full(60, np.inf)], axis=1)
     course = impact_template(knees(), since_s)
-    assert (course.squares(np.ones(course.shape)) > 0.0).all()
+    assert (course.apply_squared_transpose(np.ones(course.shape)) > 0.0).all()
     normal, part = equations(np.zeros((62, 2)), course)
     factor = CholeskyFactor(normal)
     step = np.ones((62, 2))

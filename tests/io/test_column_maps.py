@@ -15,7 +15,7 @@ from support.stick_person import LABELS, person_mm
 from biodyn.errors import InputFileError
 from biodyn.io import files_of_recording, read, read_facts
 from biodyn.processing.signals.plate_wrenches import plate_wrench
-from biodyn.processing.signals.world_frame import find_world_frame
+from biodyn.processing.signals.world_frame import find_world
 from biodyn.recording import Recording, SegmentPoses
 from biodyn.trial.inspection import check_file
 
@@ -63,7 +63,7 @@ def test_forces_in_the_axes_of_the_laboratory_are_the_same_plate(
 ) -> None:
     """Whichever corner is named first, and wherever the moments are about."""
     plate = max(half_second.plates, key=lambda p: float(np.abs(p.channels[:, 2]).max()))
-    R_WL, about = find_world_frame(half_second).R_WL, np.array([0.3, -0.2, 0.5])
+    R_WL, about = find_world(half_second).R_WL, np.array([0.3, -0.2, 0.5])
     world = half_second.rotated(R_WL)
     frames, rate_hz = half_second.markers.frame_count, half_second.markers.rate_hz
     wrench = plate_wrench(world.plates[half_second.plates.index(plate)], frames, rate_hz).wrench
@@ -133,13 +133,11 @@ def test_a_number_in_a_map_holds_in_every_row(tmp_path: Path) -> None:
     recording = read(_sheet(tmp_path, text))
     (plate,) = recording.plates
     np.testing.assert_allclose(plate.corners[:, 2], 0.03)
-    wrench = plate_wrench(recording.rotated(find_world_frame(recording).R_WL).plates[0], FRAMES, 100.0).wrench
+    wrench = plate_wrench(recording.rotated(find_world(recording).R_WL).plates[0], FRAMES, 100.0).wrench
     np.testing.assert_allclose(wrench[:, 4], 700.0)
     place = np.array([0.1, 0.2, 0.03])
     moment = np.array([0.0, 0.0, 5.0]) + np.cross(place, [10.0, 20.0, 700.0])
-    np.testing.assert_allclose(
-        wrench[:, :3] @ find_world_frame(recording).R_WL, np.tile(moment, (FRAMES, 1)), atol=1e-9
-    )
+    np.testing.assert_allclose(wrench[:, :3] @ find_world(recording).R_WL, np.tile(moment, (FRAMES, 1)), atol=1e-9)
 
 
 PLATE = "[[plates]]\nforce = ['Fx', 'Fy', 'Fz']\nmoment = ['Cx', 'Cy', 'Tz']\ncorners = {}\n"

@@ -19,7 +19,7 @@ from biodyn.model.from_library.recognition.label_correction import correct_label
 from biodyn.model.from_library.recognition.swap_detection import find_swaps, swap_gain
 from biodyn.model.from_library.recognition.swap_over_time import TimedSwap, swapped_recording
 from biodyn.processing.calibration.standing_posture import average_quiet_standing
-from biodyn.processing.signals.world_frame import find_world_frame
+from biodyn.processing.signals.world_frame import find_world
 from biodyn.recording import Markers
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.trial_files import read_files
@@ -171,7 +171,7 @@ def test_a_mirrored_laboratory_is_no_exchange_of_sides(laboratory, walk_result) 
         analysis.dynamics.tau, sound.dynamics.tau, atol=1e-6 * np.nanmax(np.abs(sound.dynamics.tau))
     )
     np.testing.assert_allclose(analysis.R_WL @ swapped_axes, sound.R_WL, atol=1e-12)
-    in_check = find_problems(FileFacts(files.walk.rotated(find_world_frame(files.walk).R_WL), sound.settings, "auto"))
+    in_check = find_problems(FileFacts(files.walk.rotated(find_world(files.walk).R_WL), sound.settings, "auto"))
     assert "laboratory-mirrored" in [note.code for note in in_check]
     assert "markers-exchanged" not in [note.code for note in in_check]
 
@@ -197,7 +197,7 @@ SESSIONS = {
 
 def in_world(path) -> Markers:
     recording = read(path)
-    return recording.rotated(find_world_frame(recording).R_WL).markers
+    return recording.rotated(find_world(recording).R_WL).markers
 
 
 @pytest.mark.real

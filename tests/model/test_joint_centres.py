@@ -13,10 +13,10 @@ from biodyn.errors import ModelError
 from biodyn.io.formats.c3d.reader import read_c3d
 from biodyn.model.from_library.constructions import alignment_device_corner, chord_centre
 from biodyn.model.from_library.hip_centre import HipInput, hip_centre, hip_centre_method_names
-from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.skeleton_recipes import load_skeleton
-from biodyn.processing.signals.world_frame import find_world_frame
+from biodyn.model.from_library.static_pose import StaticPose
+from biodyn.processing.signals.world_frame import find_world
 
 # A person with pelvis depth 155 mm, width 240 mm, leg length 880 mm, 14 mm markers; mm, X anterior, Y up, Z lateral from
 # mid-ASIS. Worked from the published equations (joint_centres/hip.toml cites them); Davis as pyCGM, pyCGM2 and OpenMA have it.
@@ -160,7 +160,7 @@ def test_alignment_device_stands_in_for_the_knee_marker() -> None:
 def test_against_plug_in_gait(real_data: Path, landmark: str, channel: str, side: str) -> None:
     """The virtual points that Plug-in Gait stored in a static trial, with its own hip regression, within 1 mm."""
     recording = read_c3d(real_data / "gait/btk_pig/PiG_Calibration3_FF.c3d")
-    R_WL = find_world_frame(recording).R_WL
+    R_WL = find_world(recording).R_WL
     turned = recording.rotated(R_WL)
     frame = 10
     mapping = recognise_marker_set(turned.markers.labels)

@@ -13,9 +13,9 @@ from biodyn.errors import ModelError
 from biodyn.library.tables import entry_names, expand_sides, fill_side, load_entry
 from biodyn.library.toml_files import load_table
 from biodyn.model.from_library.anthropometry import segment_inertias
-from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.marker_set_table import load_marker_set
 from biodyn.model.from_library.skeleton_recipes import load_skeleton
+from biodyn.model.from_library.static_pose import StaticPose
 
 SKELETONS = entry_names("skeletons")
 TABLES = entry_names("anthropometry")

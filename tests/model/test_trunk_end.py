@@ -14,10 +14,10 @@ from support.real import recordings
 from biodyn.conventions import FloatArray
 from biodyn.io.formats.c3d.reader import read_c3d
 from biodyn.model.from_library.anthropometry import segment_inertias
-from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.skeleton_recipes import load_skeleton
-from biodyn.processing.signals.world_frame import find_world_frame
+from biodyn.model.from_library.static_pose import StaticPose
+from biodyn.processing.signals.world_frame import find_world
 
 LEGS = ("pelvis", "femur", "tibia", "calcn")
 STATICS = (
@@ -46,7 +46,7 @@ KEPT = {
 def real_landmarks(name: str) -> tuple[dict[str, FloatArray], dict[str, str]]:
     """Places (3,) m of the landmarks of a static trial, World, Y up, and the segment of each."""
     recording = read_c3d(recordings() / "gait" / name)
-    markers = recording.rotated(find_world_frame(recording).R_WL).markers
+    markers = recording.rotated(find_world(recording).R_WL).markers
     roles = {r.label: r for r in recognise_marker_set(markers.labels).roles if r.landmark and r.label in markers.labels}
     middle = np.nanmedian(markers.positions, axis=0)
     places = {role.landmark: middle[markers.labels.index(label)] for label, role in roles.items()}

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from biodyn.conventions import FloatArray
-from biodyn.processing.signals.attitude import angles_from_heading, continuous_zxy, walking_heading
+from biodyn.processing.signals.segment_angles import angles_from_heading, continuous_zxy, walking_heading
 
 RATE_HZ = 100.0
 T = 400

@@ -25,14 +25,14 @@ from biodyn.checks.estimators.moved_marker import (
     marker_offsets,
     report_other_person,
 )
-from biodyn.checks.estimators.plate_evidence import moment_effect, pressure_centre
+from biodyn.checks.estimators.plate_evidence import moment_effect, plate_cop
 from biodyn.checks.estimators.plate_height import floor_tilt, report_tilted_markers
 from biodyn.checks.estimators.plate_signals import (
     find_unloaded_forces,
     reason_for_unloaded_plates,
     report_force_unit,
     report_moment_unit,
-    unloaded_level,
+    unloaded_wrench,
 )
 from biodyn.checks.estimators.signals import find_long_gaps, find_spikes, report_different_filters, report_gaps
 from biodyn.checks.estimators.synchronisation import (
@@ -181,7 +181,9 @@ def moved_by(evidence, number, shift):
 def test_plates_that_are_shifted_alike_are_named_together(evidence, ahead_m):
     """Without a difference between plates only the person's usual constants show the shift: here of a person who has them."""
     disagreement = Disagreement(evidence)
-    (common,) = [one for one in iterate_candidates(evidence, disagreement.plates, lambda _: {}) if one.kind == "plates"]
+    (common,) = [
+        one for one in iterate_candidates(evidence, disagreement.plate_indices, lambda _: {}) if one.kind == "plates"
+    ]
     own_m = estimate_cause(disagreement, replace(common, least=0.0)).parameters
     assert np.linalg.norm(own_m) < 0.025  # soft tissue, by which forces are late, is missing in simulated bodies
     spoilt = evidence
@@ -296,7 +298,7 @@ def test_a_plate_that_is_turned_a_little_is_named_with_the_angle(evidence, numbe
 @pytest.mark.parametrize("channel", [0, 2, 3, 4])
 def test_a_wrong_gain_of_a_channel_is_named_with_its_size(analysis, evidence, channel, factor):
     label = analysis.recording.plates[1].channel_labels[channel]
-    share = TrialFacts(analysis.before_estimate).channels_of(1)[label]
+    share = TrialFacts(analysis.before_estimate).channel_wrenches(1)[label]
     spoilt = with_plate(evidence, 1, wrench=evidence.plates[1].wrench + (factor - 1.0) * share)
     channels = {label: factor * share}
     groups = find_causes(Disagreement(spoilt), lambda number: channels if number == 1 else {})
@@ -371,17 +373,17 @@ def test_only_frames_without_a_foot_above_the_plate_tell_its_zero(analysis):
     """The level of a plate under a standing foot is a load, a foot swung over it says nothing, a steady hand is not."""
     plate, soles = analysis.plates[1], analysis.points.sole
     rate_hz = analysis.recording.markers.rate_hz
-    level = unloaded_level(plate, soles, rate_hz)
+    level = unloaded_wrench(plate, soles, rate_hz)
     assert abs(level.force_n) < 1.0
     over = {
         side: sole * np.array([0.0, 1.0, 0.0]) + plate.corners.mean(axis=0) * (1, 0, 1) for side, sole in soles.items()
     }
-    assert unloaded_level(plate, over, rate_hz) is None
+    assert unloaded_wrench(plate, over, rate_hz) is None
     unknown = {side: np.full_like(sole, np.nan) for side, sole in soles.items()}
-    assert unloaded_level(plate, unknown, rate_hz) is None
+    assert unloaded_wrench(plate, unknown, rate_hz) is None
     hand = plate.wrench.copy()
     hand[:, 4] += 40.0 * np.sin(np.arange(len(hand)) * 0.1)
-    assert unloaded_level(replace(plate, wrench=hand), soles, rate_hz) is None
+    assert unloaded_wrench(replace(plate, wrench=hand), soles, rate_hz) is None
     assert find_unloaded_forces([plate], soles, rate_hz, 700.0, 10.0) == ()
 
 
@@ -831,7 +833,7 @@ def test_pressure_lies_on_the_plate(evidence):
     assert len(evidence.steps) > 1
     for step in evidence.steps:
         plate = evidence.plates[step.plate]
-        p = pressure_centre(plate, np.flatnonzero(step.high_force))
+        p = plate_cop(plate, np.flatnonzero(step.high_force))
         assert len(p) > 20
         low, high = plate.corners.min(axis=0), plate.corners.max(axis=0)
         assert (p >= low - 1e-9).all()

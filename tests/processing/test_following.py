@@ -22,7 +22,7 @@ from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial
-from biodyn.trial.stages import Labelled, Oriented
+from biodyn.trial.stages import LabelledTrial, OrientedTrial
 from biodyn.trial.steps import STEPS, recognise_markers, with_step
 
 QUICK = {"uncertainty": {"compute": False}}
@@ -162,7 +162,7 @@ def test_unknown_labels_find_their_segment(laboratory: Laboratory, walk_result: 
     """Labels nobody explains are attached where they sit while standing, or where they move."""
     forgotten = {"LTIB", "RBHD", "STRN"}
 
-    def forgetful(trial: Oriented) -> Labelled:
+    def forgetful(trial: OrientedTrial) -> LabelledTrial:
         trial = recognise_markers(trial)
         known = tuple(role for role in trial.mapping.roles if role.label not in forgotten)
         unknown = tuple(label for label in trial.walk.markers.labels if label in forgotten)

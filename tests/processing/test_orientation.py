@@ -10,7 +10,7 @@ import pytest
 from support import real
 
 from biodyn.errors import InputFileError
-from biodyn.processing.signals.world_frame import correct_static_vertical, find_world_frame
+from biodyn.processing.signals.world_frame import correct_static_vertical, find_world
 from biodyn.recording import ForcePlate, Markers, Recording, StoredMotion
 
 RATE_HZ = 100.0
@@ -58,7 +58,7 @@ def codes(world):
 @pytest.mark.parametrize("R_LW", ROTATIONS)
 @pytest.mark.parametrize(("vertical", "plates"), [(True, False), (False, True), (True, True), (False, False)])
 def test_every_laboratory_frame_is_found(R_LW, vertical, plates):
-    world = find_world_frame(recording(walking(), R_LW, vertical, plates))
+    world = find_world(recording(walking(), R_LW, vertical, plates))
     np.testing.assert_array_equal(world.R_WL, R_LW.T)
     assert world.diagnostics == ()
 
@@ -69,13 +69,13 @@ def test_a_vertical_of_the_wrong_sign_is_set_right():
     for plates in (False, True):
         lab = recording(walking(), plates=plates)
         wrong = Recording(lab.path, "", lab.motion, lab.plates, vertical=-lab.vertical)
-        np.testing.assert_array_equal(find_world_frame(wrong).R_WL, find_world_frame(upside_down).R_WL)
+        np.testing.assert_array_equal(find_world(wrong).R_WL, find_world(upside_down).R_WL)
 
 
 def test_a_vertical_that_plates_and_body_contradict_is_not_believed():
     lab = recording(walking(), plates=True)
     wrong = Recording(lab.path, "", lab.motion, lab.plates, vertical=np.array([0.0, 0.0, 1.0]))
-    world = find_world_frame(wrong)
+    world = find_world(wrong)
     np.testing.assert_array_equal(world.R_WL, np.eye(3))
     assert codes(world) == {"vertical-uncertain"}
 
@@ -85,8 +85,8 @@ def test_a_vertical_along_which_the_body_is_less_than_half_as_long_is_not_believ
     """A static trial without plates: the file says that a level axis is vertical."""
     standing = recording(np.repeat(PERSON[None], 50, axis=0))
     wrong = Recording(standing.path, "", standing.motion, vertical=np.array(stated))
-    world = find_world_frame(wrong)
-    np.testing.assert_array_equal(world.R_WL, find_world_frame(standing).R_WL)
+    world = find_world(wrong)
+    np.testing.assert_array_equal(world.R_WL, find_world(standing).R_WL)
     assert codes(world) == {"vertical-uncertain"}
     assert "markers indicate Y" in world.diagnostics[0].message
 
@@ -96,7 +96,7 @@ def test_an_oblique_path_takes_the_nearest_axis(angle_deg):
     """The body turned about the vertical and walking that way: X stays a laboratory axis."""
     a = np.radians(angle_deg)
     turn = np.array([[np.cos(a), 0, np.sin(a)], [0, 1, 0], [-np.sin(a), 0, np.cos(a)]])
-    world = find_world_frame(recording(walking() @ turn.T))
+    world = find_world(recording(walking() @ turn.T))
     off = np.degrees(np.arccos(world.R_WL[0] @ turn[:, 0]))
     assert off < 45
     assert codes(world) == set()
@@ -106,7 +106,7 @@ def test_a_turn_is_said():
     frames = 200
     heading = np.clip((np.arange(frames) - 70) / 60, 0, 1) * np.pi / 2
     steps = 0.012 * np.column_stack([np.cos(heading), np.zeros(frames), np.sin(heading)])
-    world = find_world_frame(recording(PERSON + np.cumsum(steps, axis=0)[:, None, :]))
+    world = find_world(recording(PERSON + np.cumsum(steps, axis=0)[:, None, :]))
     assert codes(world) == {"turning"}
     assert world.diagnostics[0].value == pytest.approx(90, abs=5)
 
@@ -116,7 +116,7 @@ def test_gaps_and_late_markers_do_not_turn_the_world():
     positions[:40, 3] = np.nan
     positions[60:, 5] = np.nan
     positions[10:14] = np.nan
-    np.testing.assert_array_equal(find_world_frame(recording(positions)).R_WL, np.eye(3))
+    np.testing.assert_array_equal(find_world(recording(positions)).R_WL, np.eye(3))
 
 
 @pytest.mark.parametrize("R_LW", ROTATIONS[:6])
@@ -129,7 +129,7 @@ def test_on_a_treadmill_the_belt_tells(R_LW):
         ahead = np.where(s < 0.6, 0.3 - s, -0.3 + (s - 0.6) * 1.5)
         lift = np.where(s < 0.6, 0.0, 0.1 * np.sin(np.pi * (s - 0.6) / 0.4))
         positions[:, first : first + 3] += np.column_stack([ahead, lift, 0 * t])[:, None, :]
-    backwards = find_world_frame(recording(positions, R_LW), forward_L=R_LW @ [-1.0, 0, 0])  # the belt counts more
+    backwards = find_world(recording(positions, R_LW), forward_L=R_LW @ [-1.0, 0, 0])  # the belt counts more
     np.testing.assert_array_equal(backwards.R_WL, R_LW.T)
     assert "treadmill" in backwards.reason
 
@@ -139,13 +139,13 @@ def test_on_a_treadmill_the_belt_tells(R_LW):
 def test_a_person_standing_faces_where_told_else_where_the_feet_point(R_LW, frames):
     standing = np.broadcast_to(PERSON, (frames, *PERSON.shape))
     lab = recording(standing, R_LW)
-    np.testing.assert_array_equal(find_world_frame(lab).R_WL, R_LW.T)
-    told = find_world_frame(lab, forward_L=R_LW @ [0.1, 0.3, 0.9])
+    np.testing.assert_array_equal(find_world(lab).R_WL, R_LW.T)
+    told = find_world(lab, forward_L=R_LW @ [0.1, 0.3, 0.9])
     np.testing.assert_array_equal(told.R_WL[0], R_LW @ [0, 0, 1.0])
 
 
 def test_two_markers_are_enough_to_answer():
-    world = find_world_frame(recording(walking()[:, :2]))
+    world = find_world(recording(walking()[:, :2]))
     assert np.linalg.det(world.R_WL) == pytest.approx(1.0)
 
 
@@ -165,7 +165,7 @@ def test_in_every_real_trial_the_toes_are_ahead_of_the_heels(data):
     pairs = [("TOE", "HEE"), ("_FM2", "_FCC"), ("MT2", "CAL"), ("TT2", "CAL")]
     checked = 0
     for lab in read_many(paths):
-        markers = lab.rotated(find_world_frame(lab).R_WL).markers  # type: ignore[union-attr, arg-type]
+        markers = lab.rotated(find_world(lab).R_WL).markers  # type: ignore[union-attr, arg-type]
         for side in "LR":
             for toe, heel in pairs:
                 if side + toe in markers.labels and side + heel in markers.labels:
@@ -174,7 +174,7 @@ def test_in_every_real_trial_the_toes_are_ahead_of_the_heels(data):
                         - markers.positions[:, markers.index(side + heel)]
                     )
                     ahead = np.nanmedian(foot, axis=0)
-                    turning = "turning" in codes(find_world_frame(lab))  # type: ignore[arg-type]
+                    turning = "turning" in codes(find_world(lab))  # type: ignore[arg-type]
                     assert ahead[0] > (0.05 if turning else 0.1), lab.path.name  # type: ignore[union-attr]
                     checked += 1
         assert np.nanmin(markers.positions[..., 1]) > -0.1  # nobody is below the floor
@@ -193,13 +193,13 @@ def degenerate(positions, rate_hz=100.0):
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_no_position_left_is_refused_in_one_sentence(shape, value):
     with pytest.raises(InputFileError, match=r"'walk.c3d' contains no marker position"):
-        find_world_frame(degenerate(np.full(shape, value)))
+        find_world(degenerate(np.full(shape, value)))
 
 
 @pytest.mark.parametrize("rate_hz", [np.nan, np.inf, 0.0, -1.0])
 def test_an_impossible_rate_is_refused_in_one_sentence(rate_hz):
     with pytest.raises(InputFileError, match=r"a frame rate of .* Hz; expected a positive number"):
-        find_world_frame(degenerate(np.ones((10, 4, 3)), rate_hz))
+        find_world(degenerate(np.ones((10, 4, 3)), rate_hz))
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -210,7 +210,7 @@ def test_few_and_strange_positions_give_axes_or_a_sentence(seed):
     )
     positions[rng.random(positions.shape) < rng.choice([0.0, 0.3, 0.6])] = rng.choice([np.nan, np.inf, -np.inf])
     try:
-        R_WL = find_world_frame(degenerate(positions)).R_WL
+        R_WL = find_world(degenerate(positions)).R_WL
     except InputFileError:
         assert not np.isfinite(positions).all(axis=2).any()
     else:
@@ -226,9 +226,7 @@ def test_a_static_trial_takes_the_vertical_of_the_walk_where_both_files_state_an
     static = Recording(standing.path, "", standing.motion, vertical=level)
     lab = recording(walking(), plates=True)
     walk = Recording(lab.path, "", lab.motion, lab.plates, vertical=level)
-    assert np.abs(find_world_frame(static).R_WL[1]) @ level == 1.0
-    np.testing.assert_array_equal(
-        find_world_frame(correct_static_vertical(static, walk)).R_WL, find_world_frame(standing).R_WL
-    )
+    assert np.abs(find_world(static).R_WL[1]) @ level == 1.0
+    np.testing.assert_array_equal(find_world(correct_static_vertical(static, walk)).R_WL, find_world(standing).R_WL)
     for sound in (lab, recording(walking(), vertical=False, plates=True)):  # says nothing of the static trial's file
         assert correct_static_vertical(static, sound) is static

@@ -20,7 +20,7 @@ from biodyn.processing.gait.kinematic_events import foot_excursion_events, kinem
 from biodyn.processing.gait.settings import GaitSettings
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.plate_wrenches import plate_wrench, resample_wrench
-from biodyn.processing.signals.world_frame import find_world_frame
+from biodyn.processing.signals.world_frame import find_world
 
 pytestmark = pytest.mark.real
 
@@ -53,8 +53,8 @@ class Scene:
 
     def __init__(self, static_path: Path, walk_path: Path):
         still, moving = (read_c3d(path) for path in (static_path, walk_path))
-        still = still.rotated(find_world_frame(still).R_WL)
-        self.recording = moving.rotated(find_world_frame(moving).R_WL)
+        still = still.rotated(find_world(still).R_WL)
+        self.recording = moving.rotated(find_world(moving).R_WL)
         markers = self.recording.markers
         self.rate_hz, frames = markers.rate_hz, markers.frame_count
         names = PLUG_IN_GAIT if "RHEE" in markers.labels else ANATOMICAL

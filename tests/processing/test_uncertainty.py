@@ -476,14 +476,14 @@ def test_what_the_filter_takes_from_a_wave(analysis: TrialAnalysis) -> None:
     hz, rate_hz = 5.0, inputs.rate_hz
     count = inputs.markers.frame_count
     wave = np.sin(2.0 * np.pi * hz * np.arange(count) / rate_hz)
-    positions = np.zeros_like(inputs.unfiltered.positions)
+    positions = np.zeros_like(inputs.unfiltered_markers.positions)
     positions[:, 0, 1] = wave
     plate = inputs.raw_plates[0]
     plate_wave = np.sin(2.0 * np.pi * hz * np.arange(len(plate.wrench)) / plate.rate_hz)
     wrench = np.zeros_like(plate.wrench)
     wrench[:, 4] = plate_wave
-    raw, plates = replace(inputs.unfiltered, positions=positions), (replace(plate, wrench=wrench),)
-    changed = replace(inputs, signals=replace(inputs.signals, unfiltered=raw, raw_plates=plates))
+    raw, plates = replace(inputs.unfiltered_markers, positions=positions), (replace(plate, wrench=wrench),)
+    changed = replace(inputs, signals=replace(inputs.signals, unfiltered_markers=raw, raw_plates=plates))
     markers, wrenches = filter_bias(changed)
     f = filter_gain(hz, rate_hz, inputs.cutoff_hz, inputs.filter_order)
     middle = slice(80, count - 80)  # far from the ends

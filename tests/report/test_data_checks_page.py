@@ -25,7 +25,7 @@ def test_every_check_is_listed_with_a_number_within_its_limit(result: TrialResul
     assert list(rows) == [check.title for check in definitions]
     assert all(row["status"] == "pass" for row in rows.values()), rows
     for check in definitions:
-        assert bool(rows[check.title]["value"]) == (check.shown is not None)
+        assert bool(rows[check.title]["value"]) == (check.display_unit is not None)
     for entry in result.record["data_checks"]:
         # a sound recording, so every number is on the good side; the units and the handedness have a side of their own
         if entry["value"] is not None and entry["key"] not in ("force_unit", "moment_unit", "sides"):

@@ -52,7 +52,7 @@ def test_points_are_the_joints_of_the_fitted_body(walk_result: TrialResult, draw
 
 def test_markers_are_where_they_were_measured(walk_result: TrialResult, drawn: dict[str, Any]) -> None:
     assert walk_result.analysis.propagation is not None
-    markers = walk_result.analysis.propagation.signals.unfiltered  # as the estimate takes them
+    markers = walk_result.analysis.propagation.signals.unfiltered_markers  # as the estimate takes them
     labels = drawn["markers"]["labels"]
     measured = whole(drawn["markers"]["measured"]).reshape(-1, len(labels), 3)
     column = [markers.labels.index(label) for label in labels]

@@ -108,8 +108,8 @@ def test_the_session_of_a_walk(folder: Path) -> None:
     assert [c.path.stem for c in files.companions_with_use("walk")] == ["walk2"]
     assert {c.path.stem for c in files.companions_with_use("other")} == {"MVC_TA"}
     assert {c.path.stem for c in files.companions_with_use("stranger")} == {"guest"}
-    assert files.walk.worth > 0.0  # it begins with standing
-    assert files.companions_with_use("walk")[0].worth == 0.0
+    assert files.walk.suitability > 0.0  # it begins with standing
+    assert files.companions_with_use("walk")[0].suitability == 0.0
     assert len(files.companions) == 5
 
 

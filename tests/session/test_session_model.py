@@ -13,7 +13,7 @@ from biodyn.settings import settings_from
 from biodyn.study.discovery import discover_trials
 from biodyn.trial import session_estimates as session_module
 from biodyn.trial.request import SessionMemory, TrialRequest
-from biodyn.trial.stages import Scaled
+from biodyn.trial.stages import ScaledTrial
 from biodyn.trial.steps import STEPS, run_steps
 
 SAMPLE = Path(__file__).parents[2] / "sample_data"
@@ -27,13 +27,13 @@ def session(tmp_path: Path) -> Path:
     return folder
 
 
-def calibrated(walk: Path, fit: str = "session", companions: list[Path] | None = None, **given: Any) -> Scaled:
+def calibrated(walk: Path, fit: str = "session", companions: list[Path] | None = None, **given: Any) -> ScaledTrial:
     among = None if companions is None else tuple(companions)
     begun = TrialRequest(path=walk, settings=settings_from({"model": {"fit": fit}}), companions=among, **given)
     return run_steps(begun, STEPS, "calibration")
 
 
-def left_out(state: Scaled) -> dict[str, str]:
+def left_out(state: ScaledTrial) -> dict[str, str]:
     return {note.about: note.message for note in state.notes if note.code == "data-not-used"}
 
 

@@ -17,11 +17,11 @@ from biodyn.errors import ModelError
 from biodyn.library.tables import entry_names
 from biodyn.model.body_model import StaticFigure
 from biodyn.model.from_library.constructions import alignment_device_corner
-from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.markersets import recognise_marker_set
 from biodyn.model.from_library.recognition.label_correction import assign_big_toe_markers
 from biodyn.model.from_library.scaling import ScalingOptions, standing_pose
 from biodyn.model.from_library.skeleton_recipes import load_skeleton
+from biodyn.model.from_library.static_pose import StaticPose
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 from biodyn.trial.run import analyse_trial

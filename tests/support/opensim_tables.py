@@ -11,7 +11,7 @@ from simulator.trc_writer import write_trc
 from biodyn.conventions import FloatArray
 from biodyn.processing.contacts.plate_loads import centre_of_pressure
 from biodyn.processing.signals.plate_wrenches import plate_wrench
-from biodyn.processing.signals.world_frame import find_world_frame
+from biodyn.processing.signals.world_frame import find_world
 from biodyn.recording import Recording
 
 #: Prefixes of OpenSim's examples: one force after the other, whosever foot it is of.
@@ -41,7 +41,7 @@ def write_forces(
     `scale`: 1000 writes points in mm and moments in N mm. `about`: the point, m, Y up, that moments are about instead of that of
     the force. `fixed`: the force acts at the middle of its plate, with its whole moment.
     """
-    R_WL = find_world_frame(recording).R_WL
+    R_WL = find_world(recording).R_WL
     world = recording.rotated(R_WL)
     names, columns = [], []
     for plate, prefix in zip(world.plates, prefixes, strict=False):

@@ -43,7 +43,7 @@ def _filter(analysis: TrialAnalysis, rng: np.random.Generator) -> TrialAnalysis:
     which = rng.integers(3)
     fit, reaction = analysis.fit, analysis.reaction
     if which != 1:
-        raw = inputs.unfiltered
+        raw = inputs.unfiltered_markers
         smooth = butterworth_lowpass(raw.positions, raw.rate_hz, hz, inputs.filter_order)
         fit = inputs.refit(analysis.model, replace(inputs.markers, positions=smooth))
     if which != 0:

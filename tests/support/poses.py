@@ -12,7 +12,7 @@ from biodyn.io.segment_poses import virtual_points
 from biodyn.library.pose_systems import pose_systems
 from biodyn.model.body_model import with_inertias
 from biodyn.recording import SegmentPoses, StoredMotion
-from biodyn.trial.stages import Prepared, Scaled
+from biodyn.trial.stages import PreparedTrial, ScaledTrial
 from biodyn.trial.steps import STEPS, Step, scale_skeleton, with_step
 from biodyn.trial.trial_files import TrialFiles
 
@@ -37,7 +37,7 @@ def with_its_segments(analysis: TrialAnalysis) -> Sequence[Step]:
     """The steps of an analysis in which segments and soles are those of another: poses tell no landmarks of trunk and feet."""
     inertias = {body.definition.name: body.inertia for body in analysis.model.bodies}
 
-    def scaled(trial: Prepared) -> Scaled:
+    def scaled(trial: PreparedTrial) -> ScaledTrial:
         stage = scale_skeleton(trial)
         soles = analysis.model.foot_outlines
         return replace(stage, model=replace(with_inertias(stage.model, inertias), foot_outlines=soles))

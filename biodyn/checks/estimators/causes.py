@@ -127,14 +127,14 @@ class Disagreement:
         self.values = self._whiten_differences(self._differences(plates, evidence.required) - usual)
 
     @cached_property
-    def plates(self) -> list[int]:
+    def plate_indices(self) -> list[int]:
         """Indices of the plates with a whole step."""
         return sorted({step.plate for step in self._steps})
 
     def subtract_cause(self, cause: Cause) -> Disagreement:
         """Return the differences without the part that a cause explains."""
         candidate, rest = cause.candidate, copy(self)
-        columns = self.columns(candidate)
+        columns = self.parameter_effects(candidate)
         rest.values = [values - part @ cause.parameters for values, part in zip(self.values, columns, strict=True)]
         return rest
 
@@ -143,7 +143,7 @@ class Disagreement:
         """Number of differences."""
         return 3 * len(self._foot_frames) + 6 * len(self._body_frames)
 
-    def columns(self, candidate: Candidate) -> list[FloatArray]:
+    def parameter_effects(self, candidate: Candidate) -> list[FloatArray]:
         """Return the change of the values by the unit of each parameter of a candidate, as `values` with a column each."""
         columns = []
         for wrenches, required in candidate.units:
@@ -177,7 +177,7 @@ class Disagreement:
         return [frames for frames in bins if 2 * len(frames) > length]
 
     @cached_property
-    def _foot_points(self) -> FloatArray:
+    def _predicted_cop(self) -> FloatArray:
         """Predicted centre of pressure (frames, 3) m of all parts of the steps."""
         points = []
         for step, parts in zip(self._steps, range(0, len(self._foot_frames), self._parts), strict=True):
@@ -193,7 +193,7 @@ class Disagreement:
         rows = np.zeros((len(self._feet), 6))
         if self._steps:
             wrench = np.concatenate([wrenches.get(step.plate, self._zero)[step.high_force] for step in self._steps])
-            moment = _part_means(wrench[:, :3] - cross(self._foot_points, wrench[:, 3:]), self._foot_frames)
+            moment = _part_means(wrench[:, :3] - cross(self._predicted_cop, wrench[:, 3:]), self._foot_frames)
             lever = np.column_stack([moment[:, 2], np.zeros(len(moment)), -moment[:, 0]])
             axes = np.repeat([step.axes for step in self._steps], self._parts, axis=0)  # forward and outward
             rows[self._feet, :3] = np.column_stack([np.einsum("nij,nj->ni", axes, lever), moment[:, 1]])
@@ -264,7 +264,7 @@ def estimate_cause(disagreement: Disagreement, candidate: Candidate) -> Cause | 
     largest_gain = 5.0  # larger gains, and negative ones, are other faults
     values, *parts = disagreement.values
     before = float(values @ values)
-    columns, *columns_of_parts = disagreement.columns(candidate)
+    columns, *columns_of_parts = disagreement.parameter_effects(candidate)
     if candidate.path is None:
         parameters = np.asarray(np.linalg.lstsq(columns, values, rcond=None)[0], dtype=np.float64)
         size = float(np.linalg.norm(parameters))
@@ -387,7 +387,7 @@ def find_causes(
     A further group is the same fault of another plate. Empty if no cause explains enough.
     """
     table = load_table("checks/checks")["causes"]
-    evidence, plates = disagreement.evidence, disagreement.plates
+    evidence, plates = disagreement.evidence, disagreement.plate_indices
     groups: list[tuple[Cause, ...]] = []
     while len(groups) < len(plates):
         judged = {group[0].candidate.plate for group in groups}
@@ -423,7 +423,7 @@ def _equally_likely_causes(causes: Sequence[Cause], least_score: float) -> Itera
 
 def plate_shifts(disagreement: Disagreement) -> list[float]:
     """Return the distance (m) of each plate from the position at which it agrees best with feet and motion."""
-    shifts = [replace(_plate_shift_candidate(disagreement.evidence, n), least=0.0) for n in disagreement.plates]
+    shifts = [replace(_plate_shift_candidate(disagreement.evidence, n), least=0.0) for n in disagreement.plate_indices]
     return [cause.size for cause in (estimate_cause(disagreement, shift) for shift in shifts) if cause is not None]
 
 

@@ -241,7 +241,7 @@ def is_on_plate(evidence: PlateEvidence, step: MatchedStep) -> bool:
     return plate.outlined and bool((signed_distance(ends, plate.corners) < footprint_tolerance_m).all())
 
 
-def pressure_centre(plate: PlateWrench, rows: IntArray) -> FloatArray:
+def plate_cop(plate: PlateWrench, rows: IntArray) -> FloatArray:
     """Return the centre of pressure (n, 3) m on the plate in the given frames, without a force threshold."""
     return centre_of_pressure(plate.wrench[rows], plate.corners, -np.inf)
 

@@ -17,7 +17,7 @@ from itertools import combinations
 
 import numpy as np
 
-from biodyn.checks.estimators.plate_evidence import MatchedStep, PlateEvidence, pressure_centre
+from biodyn.checks.estimators.plate_evidence import MatchedStep, PlateEvidence, plate_cop
 from biodyn.checks.estimators.plate_signals import force_ratio
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic, plate_list_text
@@ -175,9 +175,7 @@ def plate_mismatch(evidence: PlateEvidence, number: int, plate: PlateWrench) -> 
         high_force, single_support = np.flatnonzero(step.high_force), np.flatnonzero(step.single_support)
         if len(high_force) < least_frames:
             continue
-        local = (
-            pressure_centre(plate, high_force) - evidence.belt_displacement(step, high_force) - step.heel
-        ) @ step.axes.T
+        local = (plate_cop(plate, high_force) - evidence.belt_displacement(step, high_force) - step.heel) @ step.axes.T
         expected = step.length_m * np.interp(np.linspace(0.0, 1.0, len(high_force)), (0.0, 0.5, 1.0), path["share"])
         along = (local[:, 0] - expected) / (path["share_sd"] * step.length_m)
         aside = local[:, 1] / path["outward_sd_m"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.checks.estimators.plate_evidence import FIRM_SHARE, MatchedStep, PlateEvidence, is_on_plate, pressure_centre
+from biodyn.checks.estimators.plate_evidence import FIRM_SHARE, MatchedStep, PlateEvidence, is_on_plate, plate_cop
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.geometry.rotations import cross
@@ -21,7 +21,7 @@ BASELINE_N = 10.0
 
 
 @dataclass(frozen=True)
-class UnloadedLevel:
+class UnloadedWrench:
     """Wrench F_Wo_W (6,) of an unloaded plate, number of frames, first and last frame."""
 
     wrench: FloatArray
@@ -49,7 +49,7 @@ def find_unloaded_forces(
     notes = []
     for plate in plates:
         removed = removed_offset_n(plate)
-        level = unloaded_level(plate, foot_outlines, rate_hz)
+        level = unloaded_wrench(plate, foot_outlines, rate_hz)
         if level is not None and abs(level.force_n) > limit_n:
             notes.append(_remaining_offset_note(plate, level, rate_hz, weight_n, limit_n))
         elif abs(removed) > limit_n:
@@ -66,9 +66,9 @@ def removed_offset_n(plate: PlateWrench) -> float:
     return max(plate.zero.offset_n - half, plate.zero.offset_n + half, key=abs)
 
 
-def unloaded_level(
+def unloaded_wrench(
     plate: PlateWrench, foot_outlines: Mapping[Side, FloatArray], rate_hz: float
-) -> UnloadedLevel | None:
+) -> UnloadedWrench | None:
     """Return the wrench in frames with both feet off the plate; None if there are too few frames or it varies."""
     # Largest range of 80 % of the frames for an offset; it is larger with hands or sticks on the plate.
     steady_n = 10.0
@@ -84,7 +84,7 @@ def unloaded_level(
     low, high = np.percentile(plate.wrench[rows, 4], [10.0, 90.0])
     if high - low > steady_n:
         return None
-    return UnloadedLevel(np.median(plate.wrench[rows], axis=0), len(rows), int(rows[0]), int(rows[-1]))
+    return UnloadedWrench(np.median(plate.wrench[rows], axis=0), len(rows), int(rows[0]), int(rows[-1]))
 
 
 def remaining_offsets(notes: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -93,7 +93,7 @@ def remaining_offsets(notes: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 
 def _remaining_offset_note(
-    plate: PlateWrench, level: UnloadedLevel, rate_hz: float, weight_n: float, limit_n: float
+    plate: PlateWrench, level: UnloadedWrench, rate_hz: float, weight_n: float, limit_n: float
 ) -> Diagnostic:
     # Fraction of body weight beyond which torques of a stance on the plate are unusable.
     severe_share = 0.05
@@ -105,7 +105,7 @@ def _remaining_offset_note(
     return _offset_note(plate, severity, level.force_n, limit_n, text, (level.first, level.last))
 
 
-def _offset_effect_text(plate: PlateWrench, level: UnloadedLevel) -> str:
+def _offset_effect_text(plate: PlateWrench, level: UnloadedWrench) -> str:
     """Return a description of the effect of removing the offset on peak force and centre of pressure."""
     zeroed = PlateWrench(plate.number, plate.corners, plate.wrench - level.wrench, plate.rate_hz)
     peak, right = float(np.nanmax(plate.wrench[:, 4])), float(np.nanmax(zeroed.wrench[:, 4]))
@@ -114,7 +114,7 @@ def _offset_effect_text(plate: PlateWrench, level: UnloadedLevel) -> str:
     text = f"Removing the offset would change its peak force from {peak:.0f} to {right:.0f} N"
     rows = np.flatnonzero((zeroed.wrench[:, 4] > FIRM_SHARE * right) & (plate.wrench[:, 4] > FIRM_SHARE * right))
     if len(rows):
-        shift = np.linalg.norm(pressure_centre(zeroed, rows) - pressure_centre(plate, rows), axis=1)
+        shift = np.linalg.norm(plate_cop(zeroed, rows) - plate_cop(plate, rows), axis=1)
         text += f" and shift its centre of pressure by {100 * float(np.median(shift)):.1f} cm"
     return text + "."
 
@@ -267,7 +267,7 @@ def lever_arm_ratio(evidence: PlateEvidence) -> float:
         along = np.interp(np.linspace(0.0, 1.0, len(high_force)), (0.0, 0.5, 1.0), share)[:, None]
         foot = (1.0 - along) * step.heel + along * step.toe + evidence.belt_displacement(step, high_force) - centre
         foot = foot * (1.0, 0.0, 1.0)
-        ratios.append(_rms_magnitude(pressure_centre(plate, high_force) - centre) / _rms_magnitude(foot))
+        ratios.append(_rms_magnitude(plate_cop(plate, high_force) - centre) / _rms_magnitude(foot))
     return float(np.median(ratios)) if ratios else float("nan")
 
 

@@ -172,7 +172,7 @@ def find_spikes(markers: Markers, off: FloatArray, limit_m: FloatArray) -> tuple
 
 def report_large_marker_errors(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
     """Report markers with an RMS error above `limit_m` and far above the median of all markers."""
-    errors = marker_rms(fit)
+    errors = rms_errors(fit)
     usual = float(np.median(errors)) if len(errors) else 0.0
     notes = []
     for column in np.flatnonzero((errors > limit_m) & (errors > _HOT * usual)):
@@ -213,7 +213,7 @@ def report_distant_poses(misfit: PoseMisfit, limit_m: float) -> tuple[Diagnostic
     )
 
 
-def marker_rms(fit: Fit) -> FloatArray:
+def rms_errors(fit: Fit) -> FloatArray:
     """Return the RMS error (M,) m of every fitted marker over its visible frames; 0 if it is never visible."""
     error = fit.marker_error
     seen = np.isfinite(error)

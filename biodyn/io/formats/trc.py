@@ -84,7 +84,7 @@ def read_trc(path: str | Path) -> Recording:
     rate_hz, rate_notes = _frame_rate(place, head, rows[:, 1], lines)
     points = replace_unseen_by_nan(rows[:, 2:].reshape(len(rows), -1, 3))
     roles = classify_points(head.labels, points, {}, ())
-    columns = roles.markers
+    columns = roles.marker_indices
     require_markers(place, roles.labels, points[:, columns])
     scale = length_unit(head.unit, load_name_table()["length_units"], points[:, columns], entry="Units")
     positions, position_notes = without_impossible_positions(place, points[:, columns] * scale.markers)
@@ -359,7 +359,7 @@ def _computed_points(roles: PointRoles, points: FloatArray, unit: str) -> dict[s
     """Return the trajectories (T, 3) of the computed points by label, in file units."""
     return {
         roles.labels[i]: ModelOutput(roles.labels[i], roles.kinds[i], points[:, i], unit)  # type: ignore[arg-type]
-        for i in roles.outputs
+        for i in roles.output_indices
     }
 
 

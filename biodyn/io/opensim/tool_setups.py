@@ -60,14 +60,14 @@ class IkSetup:
 
 
 @contextmanager
-def _model_errors_as_input_errors() -> Iterator[None]:
+def _convert_model_errors() -> Iterator[None]:
     try:
         yield
     except ModelError as error:
         raise InputFileError(error.message, error.hint) from error
 
 
-@_model_errors_as_input_errors()
+@_convert_model_errors()
 def read_ik_setup(path: str | Path) -> IkSetup:
     """Return the tasks of an inverse kinematics set-up.
 
@@ -176,7 +176,7 @@ class ScaleSetup:
     place_range_s: tuple[float, float] | None
 
 
-@_model_errors_as_input_errors()
+@_convert_model_errors()
 def read_scale_setup(path: str | Path) -> ScaleSetup:
     """Return the settings of a ScaleTool XML.
 

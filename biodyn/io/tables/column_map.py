@@ -53,7 +53,7 @@ def mapped_column_roles(
     path, content = given
     reading = _MapReader(path, names)
     markers = {
-        label: reading.columns(columns, f"markers.{label}") for label, columns in content.get("markers", {}).items()
+        label: reading.names(columns, f"markers.{label}") for label, columns in content.get("markers", {}).items()
     }
     for label, columns in markers.items():
         if len(columns) != len("xyz"):
@@ -62,21 +62,21 @@ def mapped_column_roles(
             )
     poses = poses_of_map(content.get("poses", {}))
     for label, pose in poses.items():
-        reading.columns(pose.columns, f"poses.{label}")
+        reading.names(pose.columns, f"poses.{label}")
     plates = tuple(
-        plate_of_map(entry, *(reading.columns(entry[part], f"plates {number}, {part}") for part in ("force", "moment")))
+        plate_of_map(entry, *(reading.names(entry[part], f"plates {number}, {part}") for part in ("force", "moment")))
         for number, entry in enumerate(content.get("plates", ()), start=1)
     )
     forces = tuple(
         ForceColumns(
             f"{number}",
             _SIDES.get(entry.get("side", "")),
-            *(reading.columns(entry.get(part, ()), f"forces {number}, {part}") for part in ("force", _POINT, "moment")),
+            *(reading.names(entry.get(part, ()), f"forces {number}, {part}") for part in ("force", _POINT, "moment")),
         )
         for number, entry in enumerate(content.get("forces", ()), start=1)
     )
     renamed = {
-        reading.columns([column], f"coordinates.{name}")[0]: name
+        reading.names([column], f"coordinates.{name}")[0]: name
         for name, column in content.get("coordinates", {}).items()
     }
     said = ColumnRoles(markers, forces, tuple(renamed), (), poses, plates)  # type: ignore[arg-type]  # three each
@@ -99,7 +99,7 @@ class _MapReader:
         self.used: dict[str, str] = {}
         self.constants: dict[str, float] = {}
 
-    def columns(self, parts: Sequence[str | float], entry: str) -> tuple[str, ...]:
+    def names(self, parts: Sequence[str | float], entry: str) -> tuple[str, ...]:
         """Return the column names listed under an entry; a number is replaced by the name of a constant column."""
         return tuple(self._use_column(part, entry) for part in parts)
 

@@ -197,7 +197,7 @@ def _read_markers(
     columns = [table.column(name) for names_xyz in roles.markers.values() for name in names_xyz]
     points = replace_unseen_by_nan(np.column_stack(columns).reshape(len(table.time_s), -1, 3))
     roles_of_points = classify_points(tuple(roles.markers), points, {}, ())
-    columns_of_markers = roles_of_points.markers
+    columns_of_markers = roles_of_points.marker_indices
     require_markers(table.path, roles_of_points.labels, points[:, columns_of_markers])
     metres, unit_notes = _metres_per_unit(table.path.name, points[:, columns_of_markers], length)
     positions, notes = without_impossible_positions(table.path, points[:, columns_of_markers] * metres)

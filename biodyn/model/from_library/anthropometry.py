@@ -16,7 +16,7 @@ from biodyn.conventions import SIDE_SIGN, FloatArray
 from biodyn.errors import ModelError
 from biodyn.library.tables import load_entry, parent_table_name, sided_entries
 from biodyn.model.from_library.constructions import axes_about
-from biodyn.model.from_library.landmarks import StaticPose
+from biodyn.model.from_library.static_pose import StaticPose
 from biodyn.model.skeleton import ZERO_INERTIA, Inertia
 
 Sex = Literal["male", "female", "mean"]

@@ -17,7 +17,7 @@ from biodyn.model.from_library.label_reading.spelling import normalise
 
 @dataclass(frozen=True)
 class MarkerEntry:
-    """One marker of a set. `keys`: its normalised labels; `shown`: the first label as spelt in the set."""
+    """One marker of a set. `keys`: its normalised labels; `spelling`: the first label as spelt in the set."""
 
     keys: tuple[str, ...]
     landmark: str
@@ -25,7 +25,7 @@ class MarkerEntry:
     weight: float
     static_only: bool
     soft: bool
-    shown: str = ""
+    spelling: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class MarkerSet:
 
     def original_spelling(self, key: str) -> str:
         """Return a normalised label as it is spelt in the marker set."""
-        return next((e.shown for e in self.entries if e.keys[:1] == (key,) and e.shown), key)
+        return next((e.spelling for e in self.entries if e.keys[:1] == (key,) and e.spelling), key)
 
 
 def load_marker_set(name: str) -> MarkerSet:
@@ -171,5 +171,5 @@ def _parse_entry(raw: dict[str, Any]) -> MarkerEntry:
         weight=float(raw.get("weight", 1.0)),
         static_only=bool(raw.get("static_only", False)),
         soft=bool(raw.get("soft", False)),
-        shown=raw["labels"][0],
+        spelling=raw["labels"][0],
     )

@@ -108,7 +108,7 @@ def missing_landmarks(candidate: MarkerSet, marked: Collection[str], labels: Seq
     present = {normalise(label) for label in labels}
     met = {key for group in candidate.requires if present.intersection(group) for key in group}
     return [
-        MissingMarker(f"{entry.shown or entry.keys[0]} ({entry.landmark})", entry.body)
+        MissingMarker(f"{entry.spelling or entry.keys[0]} ({entry.landmark})", entry.body)
         for entry in candidate.entries
         if entry.landmark and not entry.static_only and entry.landmark not in marked and met.isdisjoint(entry.keys)
     ]

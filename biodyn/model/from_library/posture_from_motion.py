@@ -19,9 +19,9 @@ from biodyn.library.tables import expand_sides
 from biodyn.library.toml_files import load_table
 from biodyn.model.body_model import smallest_rotation
 from biodyn.model.from_library.constructions import angle_about, axes_about, rotated_chord_centre
-from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.scaling import ScalingOptions, standing_pose
 from biodyn.model.from_library.skeleton_recipes import BodyRecipe, SkeletonRecipe
+from biodyn.model.from_library.static_pose import StaticPose
 from biodyn.model.marker_roles import MarkerMapping
 
 #: Visible markers of a frame: (3,) m in World by label.
@@ -275,7 +275,7 @@ def _mean_attitudes(
 ) -> dict[str, FloatArray]:
     """Return the mean attitude (3, 3) of every located segment in World, with the root facing along X."""
     root = skeleton.root.name
-    level = np.array([_level_axes(R).T @ R for R in segments[0][root] if np.isfinite(R).all()])
+    level = np.array([_heading_axes(R).T @ R for R in segments[0][root] if np.isfinite(R).all()])
     attitudes = {root: _mean_rotation(level)}
     for body in skeleton.bodies[1:]:
         parent = _located_parent(skeleton, body, attitudes)
@@ -297,7 +297,7 @@ def _located_parent(skeleton: SkeletonRecipe, body: BodyRecipe, located: Mapping
     return parent
 
 
-def _level_axes(R: FloatArray) -> FloatArray:
+def _heading_axes(R: FloatArray) -> FloatArray:
     """Return axes (3, 3) with Y up and X along the forward direction of a segment in the horizontal plane."""
     forward = R[:, 0] - _UP * R[1, 0]
     x = forward / np.linalg.norm(forward)

@@ -21,7 +21,6 @@ from biodyn.model.body_model import (
     joint_centre_note,
 )
 from biodyn.model.from_library.anthropometry import Sex, segment_end_points, segment_inertias
-from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.scaling_notes import (
     assumption_notes,
     given_measure_notes,
@@ -29,6 +28,7 @@ from biodyn.model.from_library.scaling_notes import (
     missing_marker_notes,
 )
 from biodyn.model.from_library.skeleton_recipes import BodyRecipe, SkeletonRecipe, without_recipes
+from biodyn.model.from_library.static_pose import StaticPose
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.model.observability import lock_unobservable
 from biodyn.model.skeleton import Inertia, SkeletonDefinition, static_angles
@@ -275,7 +275,7 @@ def _require_markers(
     )
 
 
-def _wand_dependent_turns(
+def _wand_dependent_rotations(
     skeleton: SkeletonRecipe, model: SubjectModel, mapping: MarkerMapping, static_labels: Collection[str]
 ) -> dict[str, str]:
     """Return the segments with a rotation about the long axis that depends on a skin wand: {segment: its hinge coordinate}."""
@@ -344,7 +344,7 @@ class SubjectScaling:
             computed_points=inside,
             joint_centre_zones=joint_centre_zones(pose),
             refined_centres=frozenset(body.name for body in skeleton.bodies if body.refined_centre),
-            uncertain_turns=_wand_dependent_turns(skeleton, model, mapping, points),
+            uncertain_turns=_wand_dependent_rotations(skeleton, model, mapping, points),
         )
         return model, notes
 

@@ -9,7 +9,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.tables import segment_title
 from biodyn.model.body_model import AttachedMarker, SubjectModel
-from biodyn.model.from_library.landmarks import StaticPose
+from biodyn.model.from_library.static_pose import StaticPose
 from biodyn.model.marker_roles import MarkerMapping
 
 

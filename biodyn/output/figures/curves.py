@@ -58,8 +58,8 @@ def curves_by_variable(gait_cycles: pd.DataFrame) -> dict[str, dict[str, CycleCu
         rows.setdefault(key, []).append(row)
     known = np.isfinite(values).any(axis=1)
     for (name, side), curve_rows in rows.items():
-        shown = values[[row for row in curve_rows if known[row]]] * variable(name).clinical_factor(side)
-        found.setdefault(name, {})[side] = CycleCurves(shown, units[curve_rows[0]])
+        displayed = values[[row for row in curve_rows if known[row]]] * variable(name).clinical_factor(side)
+        found.setdefault(name, {})[side] = CycleCurves(displayed, units[curve_rows[0]])
     return found
 
 
@@ -109,7 +109,7 @@ def lowest_panel_labels(label: str, count: int, columns: int = COLUMNS) -> list[
 
 
 def cycle_panel(
-    shown: Variable,
+    definition: Variable,
     sides: Mapping[str, CycleCurves],
     foot_off_percent: Mapping[str, float],
     norms: Sequence[Norms] = (),
@@ -120,9 +120,9 @@ def cycle_panel(
     unit = next((curve.unit for curve in sides.values()), "")
     layers: list[Layer] = []
     for group in norms:
-        curve = group.curves.get(shown.name)
+        curve = group.curves.get(definition.name)
         if curve is not None:
-            layers.append(norm_layer(shown.clinical_factor(SIDES[0]) * curve.mean, curve.half_width))
+            layers.append(norm_layer(definition.clinical_factor(SIDES[0]) * curve.mean, curve.half_width))
     counts = []
     for side in SIDES:
         curves = sides.get(side)
@@ -131,9 +131,9 @@ def cycle_panel(
             layers += _side_layers(side, curves, (errors or {}).get(side))
             layers += foot_off_layer(side, foot_off_percent.get(side, np.nan))
     return Panel(
-        shown.title,
+        definition.title,
         percent_axis(label),
-        value_axis(shown, unit),
+        value_axis(definition, unit),
         sort_bands_first(layers),
         corner="n: " + ", ".join(counts),
         note="" if any(len(curves.values) for curves in sides.values()) else "no valid cycle",
@@ -162,9 +162,9 @@ def percent_axis(label: str = "") -> Axis:
     return Axis(label, limits=(0.0, 100.0))
 
 
-def value_axis(shown: Variable, unit: str) -> Axis:
+def value_axis(definition: Variable, unit: str) -> Axis:
     """Return the axis of a variable with unit and positive direction; its fixed scale is extended if the curves need it."""
-    return Axis(f"{unit_label(unit)}, {shown.positive} +", holds=(0.0, *shown.scale), grid=True)
+    return Axis(f"{unit_label(unit)}, {definition.positive} +", holds=(0.0, *definition.scale), grid=True)
 
 
 def norm_layer(mean: FloatArray, half_width: FloatArray | None) -> Layer:

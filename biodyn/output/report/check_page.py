@@ -116,7 +116,7 @@ def marker_motions(file: FileFacts) -> list[dict[str, Any]]:
         row: dict[str, Any] = {
             "label": label,
             "body": segment_title(body) if body else "",
-            "seen": f"{100 * file.seen[label]:.0f}",
+            "seen": f"{100 * file.visible_fraction[label]:.0f}",
             "jump_m": jump_m,
             "jump_s": (frame + 1) / markers.rate_hz,
             "jump": f"{1000 * jump_m:.1f}" if frame >= 0 else "–",

@@ -267,8 +267,8 @@ class PlottableResult(TableAttributes):
 
     def _colored(self, figure: Figure) -> Figure:
         """Return a figure in the colours of the setting [report] colors."""
-        shown: Figure = apply_side_colors(figure, report_setting({"settings": self.settings}, "colors"))
-        return shown
+        colored: Figure = apply_side_colors(figure, report_setting({"settings": self.settings}, "colors"))
+        return colored
 
     def background_norms(self, name: str | None, signs: Signs) -> tuple[Norms, ...]:
         """Return the norms of the report ("auto"), none, or norms by name at the speed of this walk, if they depend on it.
@@ -449,9 +449,9 @@ def _overlay_panel(
     label: str,
 ) -> Panel:
     """Return the panel of a variable and side with mean and SD of each result."""
-    shown = variable(name) if signs == CLINICAL else variable(name).with_table_signs()
+    definition = variable(name) if signs == CLINICAL else variable(name).with_table_signs()
     layers: list[Layer] = [
-        norm_layer(shown.clinical_factor(SIDES[0]) * curve.mean, curve.half_width) for curve in norms
+        norm_layer(definition.clinical_factor(SIDES[0]) * curve.mean, curve.half_width) for curve in norms
     ]
     units = set()
     for color, (curves, view) in zip(LEVEL_COLORS, drawn, strict=False):
@@ -469,9 +469,9 @@ def _overlay_panel(
         raise ResultError(f"'{name}' has different units in these results: {', '.join(sorted(units))}.")
     counts = ["0" if curves is None else str(len(curves.values)) for curves, _ in drawn]
     return Panel(
-        f"{shown.title}, {SIDE_NAMES[side]}",
+        f"{definition.title}, {SIDE_NAMES[side]}",
         percent_axis(label),
-        value_axis(shown, next(iter(units), shown.unit)),
+        value_axis(definition, next(iter(units), definition.unit)),
         sort_bands_first(layers),
         corner=f"n: {', '.join(counts)}",
         note="" if units else "no valid cycle",

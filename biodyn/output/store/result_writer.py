@@ -137,7 +137,7 @@ def marker_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
     }
     if analysis.propagation is not None:
         signals = analysis.propagation.signals
-        fitted = signals.markers if analysis.estimate is None else signals.unfiltered
+        fitted = signals.markers if analysis.estimate is None else signals.unfiltered_markers
         positions = np.full((fitted.frame_count, len(labels), 3), np.nan, dtype=np.float32)
         index = {label: k for k, label in enumerate(fitted.labels)}
         for k, label in enumerate(labels):

@@ -26,7 +26,7 @@ from biodyn.processing.gait.spatiotemporal import (
     cycle_signals,
     progression_angle,
 )
-from biodyn.processing.signals.attitude import angles_from_heading, walking_heading
+from biodyn.processing.signals.segment_angles import angles_from_heading, walking_heading
 from biodyn.recording import GaitEvent, GroundReaction
 from biodyn.variables import CurveFault, curve_faults
 

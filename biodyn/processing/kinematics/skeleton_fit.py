@@ -9,9 +9,9 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import MarkerSetError
 from biodyn.model.body_model import SubjectModel
-from biodyn.processing.signals.attitude import continuous_zxy
 from biodyn.processing.signals.derivatives import CoordinateKind, motion_from_configuration
 from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.signals.segment_angles import continuous_zxy
 from biodyn.recording import Markers, Motion
 from biodyn.rigid_body import InverseKinematics, body_poses
 from biodyn.rigid_body.marker_fit import UNDETERMINED

@@ -18,12 +18,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.gaps import Gap, distance_from_median, fill_gaps, remove_spikes
-from biodyn.processing.signals.plate_wrenches import (
-    channel_contributions,
-    frame_samples,
-    plate_wrench,
-    resample_wrench,
-)
+from biodyn.processing.signals.plate_wrenches import channel_contributions, frame_samples, plate_wrench, resample_wrench
 from biodyn.processing.signals.settings import SignalSettings
 from biodyn.processing.signals.smoothing import SMOOTHING
 from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH, ESTIMATE
@@ -96,7 +91,7 @@ class TrialSignals:
 
     Attributes:
         settings, mapping: settings and marker mapping of the processing, used again if a marker or a plate changes.
-        markers: gap-filled and smoothed markers. unfiltered: gap-filled markers. recorded: recorded markers.
+        markers: gap-filled and smoothed markers. unfiltered_markers: gap-filled markers. recorded: recorded markers.
         gaps: filled and open gaps.
         cutoff_hz, order: cut-off and order of the smoothing of the markers, see `smoothing.SmoothedSignal`.
         raw_plates: unfiltered wrenches at the analog rate. plates: filtered wrenches at the marker rate.
@@ -108,7 +103,7 @@ class TrialSignals:
     settings: SignalSettings
     mapping: MarkerMapping
     markers: Markers
-    unfiltered: Markers
+    unfiltered_markers: Markers
     recorded: Markers
     gaps: tuple[Gap, ...]
     cutoff_hz: float
@@ -263,7 +258,7 @@ def replace_markers(signals: TrialSignals, recorded: Markers) -> TrialSignals:
     return replace(
         signals,
         markers=replace(recorded, positions=smoothed.values),
-        unfiltered=replace(recorded, positions=filled.positions),
+        unfiltered_markers=replace(recorded, positions=filled.positions),
         recorded=recorded,
         gaps=tuple(filled.record),
         cutoff_hz=smoothed.cutoff_hz,

@@ -38,7 +38,7 @@ class WorldFrame:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def find_world_frame(recording: Recording, forward_L: FloatArray | None = None) -> WorldFrame:
+def find_world(recording: Recording, forward_L: FloatArray | None = None) -> WorldFrame:
     """Return the world frame of a recording in its laboratory frame.
 
     The upward axis follows from the axis stated by the file, the plates and the long axis of the body. The forward axis follows

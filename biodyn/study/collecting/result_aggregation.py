@@ -88,7 +88,7 @@ def collect_results(plan: StudyPlan, out: Path, *, include_failed: bool = False)
             text = opened.enter_context(parts[TEXT_NAME].open("w", encoding="utf-8", newline=""))
             text.write(",".join(DATA_SET_COLUMNS) + "\n")
             add_summary = opened.enter_context(summary_file(parts[SUMMARY_NAME]))
-            for table in row_groups(source.trials(add_summary)):
+            for table in row_groups(source.iterate_trials(add_summary)):
                 data_set.write_table(table, row_group_size=max(table.num_rows, 1))
                 rows += table.num_rows
                 if rows <= MOST_TEXT_ROWS:
@@ -145,7 +145,7 @@ class _TrialRowReader:
         self.impossible_cycles = self.impossible_trials = 0
         self.notes: list[Diagnostic] = []
 
-    def trials(self, add_summary: Callable[[Mapping[str, Any]], object]) -> Iterator[TrialRows]:
+    def iterate_trials(self, add_summary: Callable[[Mapping[str, Any]], object]) -> Iterator[TrialRows]:
         """Yield the rows of every trial with a result.
 
         add_summary: called with the row of summary.csv of every trial, including failed ones.

@@ -48,12 +48,13 @@ from biodyn.processing.signals.world_frame import (
     are_corners_reversed,
     correct_static_vertical,
     facing_direction_from_static,
-    find_world_frame,
+    find_world,
     mirror_note,
 )
 from biodyn.recording import Markers
 from biodyn.settings import Settings
-from biodyn.trial.stages import Calibration, Labelled, Loaded, Oriented, Prepared, Scaled, next_stage
+from biodyn.trial import stages
+from biodyn.trial.stages import Calibration, next_stage
 from biodyn.trial.trial_files import TrialFiles, has_quiet_part
 from biodyn.uncertainty.propagation_inputs import Magnitudes, PoseErrors, load_magnitudes
 
@@ -72,18 +73,18 @@ class MarkerBody:
     def require_supported_settings(self, settings: Settings) -> None:
         """Do nothing, because all settings are supported."""
 
-    def orient_recordings(self, trial: Loaded) -> Oriented:
+    def orient_recordings(self, trial: stages.LoadedTrial) -> stages.OrientedTrial:
         """Return walk and static trial, each rotated to its own World axes."""
-        static = find_world_frame(correct_static_vertical(trial.static, trial.walk))
-        world = find_world_frame(trial.walk, facing_direction_from_static(trial.walk, trial.static, static))
+        static = find_world(correct_static_vertical(trial.static, trial.walk))
+        world = find_world(trial.walk, facing_direction_from_static(trial.walk, trial.static, static))
         walk = trial.walk.rotated(world.R_WL)
         centres = read_stored_centres(trial.static) if trial.settings.model.stored_centres else ()
         in_world = add_stored_centres(trial.static, centres).rotated(static.R_WL)
-        return next_stage(trial, Oriented, walk=walk, static=in_world, world=world, centres=centres).with_notes(
-            *walk.diagnostics, *world.diagnostics
-        )
+        return next_stage(
+            trial, stages.OrientedTrial, walk=walk, static=in_world, world=world, centres=centres
+        ).with_notes(*walk.diagnostics, *world.diagnostics)
 
-    def label_markers(self, trial: Oriented) -> Labelled:
+    def label_markers(self, trial: stages.OrientedTrial) -> stages.LabelledTrial:
         """Return the role of each marker by its label, corrected if its position contradicts the label."""
         settings = trial.settings.model
         centres = {centre.label for centre in trial.centres}
@@ -115,9 +116,9 @@ class MarkerBody:
             notes += [*corrected.notes, *toe_notes]
         mapping, centre_notes = add_centre_roles(found, trial.centres)
         recordings = {"walk": trial.walk.with_markers(walk), "static": trial.static.with_markers(static)}
-        return next_stage(trial, Labelled, mapping=mapping, **recordings).with_notes(*notes, *centre_notes)
+        return next_stage(trial, stages.LabelledTrial, mapping=mapping, **recordings).with_notes(*notes, *centre_notes)
 
-    def scale_model(self, trial: Prepared) -> Scaled:
+    def scale_model(self, trial: stages.PreparedTrial) -> stages.ScaledTrial:
         """Return the skeleton scaled to the standing subject."""
         settings = trial.settings
         skeleton = load_skeleton(settings.table_names.skeleton)
@@ -143,7 +144,7 @@ class MarkerBody:
         note = calibration_note(calibrated, load_magnitudes(settings.uncertainty.magnitudes))
         return next_stage(
             trial,
-            Scaled,
+            stages.ScaledTrial,
             calibrated=calibrated,
             plates_mass=plates_mass,
             mass=mass,
@@ -156,7 +157,7 @@ class MarkerBody:
         """Return the roles of the markers on landmarks."""
         return mapping.roles
 
-    def pose_errors(self, trial: Scaled) -> PoseErrors | None:
+    def pose_errors(self, trial: stages.ScaledTrial) -> PoseErrors | None:
         """Return None, because markers were measured."""
         return None
 
@@ -169,13 +170,13 @@ def _recognise_incomplete_set(labels: Sequence[str], marker_set: str, refusal: M
         raise refusal from None
 
 
-def _mirror_recordings(trial: Oriented) -> Oriented:
+def _mirror_recordings(trial: stages.OrientedTrial) -> stages.OrientedTrial:
     world = replace(trial.world, R_WL=MIRROR @ trial.world.R_WL)
     walk, static = trial.walk.rotated(MIRROR), trial.static.rotated(MIRROR)
     return replace(trial, world=world, walk=walk, static=static).with_notes(mirror_note())
 
 
-def scaling_options(trial: Prepared) -> ScalingOptions:
+def scaling_options(trial: stages.PreparedTrial) -> ScalingOptions:
     """Return the inputs of scaling; values given by the user have priority over those in the files.
 
     The mass is 1 kg, because it may be measured later in the static trial, which needs these options.

@@ -28,12 +28,13 @@ from biodyn.model.skeleton import static_angles
 from biodyn.processing.calibration.standing_posture import StandingPosture
 from biodyn.processing.calibration.subject_measurements import find_mass
 from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
-from biodyn.processing.signals.world_frame import find_world_frame
+from biodyn.processing.signals.world_frame import find_world
 from biodyn.recording import Markers, Recording, SegmentPoses
 from biodyn.recording.motion import point_label
 from biodyn.settings import Settings
+from biodyn.trial import stages
 from biodyn.trial.bodies.body_from_markers import scaling_options
-from biodyn.trial.stages import Calibration, Labelled, Loaded, Oriented, Prepared, Scaled, next_stage
+from biodyn.trial.stages import Calibration, next_stage
 from biodyn.uncertainty.propagation_inputs import Magnitudes, PoseErrors, PoseOffset, load_magnitudes
 
 # Largest drift between the joint centres of the two segments of a joint, m.
@@ -58,15 +59,15 @@ class PoseBody:
                 'Set [signals] method = "butterworth".',
             )
 
-    def orient_recordings(self, trial: Loaded) -> Oriented:
+    def orient_recordings(self, trial: stages.LoadedTrial) -> stages.OrientedTrial:
         """Return the stage with the recording rotated to World axes."""
-        world = find_world_frame(with_segment_origins(trial.walk))
+        world = find_world(with_segment_origins(trial.walk))
         walk = trial.walk.rotated(world.R_WL)
-        return next_stage(trial, Oriented, walk=walk, static=walk, world=world).with_notes(
+        return next_stage(trial, stages.OrientedTrial, walk=walk, static=walk, world=world).with_notes(
             *walk.diagnostics, *world.diagnostics
         )
 
-    def label_markers(self, trial: Oriented) -> Labelled:
+    def label_markers(self, trial: stages.OrientedTrial) -> stages.LabelledTrial:
         """Return the role of each virtual point: it moves with its segment and is not a landmark."""
         system, skeleton = _pose_system(trial.walk), load_skeleton(trial.settings.table_names.skeleton)
         labels = trial.walk.markers.labels
@@ -79,9 +80,9 @@ class PoseBody:
         )
         share = len(roles) / (4 * len(bodies))
         mapping = MarkerMapping(system.name, system.title, roles, (), {system.name: share})
-        return next_stage(trial, Labelled, mapping=mapping)
+        return next_stage(trial, stages.LabelledTrial, mapping=mapping)
 
-    def scale_model(self, trial: Prepared) -> Scaled:
+    def scale_model(self, trial: stages.PreparedTrial) -> stages.ScaledTrial:
         """Return the model with the joint centres and axes of the poses."""
         poses, skeleton = trial.walk.poses, load_skeleton(trial.settings.table_names.skeleton)
         mass = find_mass(trial.settings.subject.mass_kg, (trial.walk,))
@@ -102,7 +103,7 @@ class PoseBody:
         standing = StandingPosture(dict(figure.points), 0, poses.frame_count - 1, spread_m, ())
         return next_stage(
             trial,
-            Scaled,
+            stages.ScaledTrial,
             mapping=mapping,
             calibrated=Calibration("poses", standing, {}, is_seen=False),
             mass=mass,
@@ -115,7 +116,7 @@ class PoseBody:
         """Return an empty tuple, because poses have no landmarks."""
         return ()
 
-    def pose_errors(self, trial: Scaled) -> PoseErrors | None:
+    def pose_errors(self, trial: stages.ScaledTrial) -> PoseErrors | None:
         """Return the errors of the poses if bands are computed, else None."""
         settings = trial.settings
         if not settings.uncertainty.compute:

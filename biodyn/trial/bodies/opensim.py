@@ -36,7 +36,7 @@ from biodyn.processing.kinematics.skeleton_fit import base_angles
 from biodyn.processing.signals.plate_wrenches import plate_wrench
 from biodyn.processing.signals.signal_preparation import TrialSignals, prepare_signals, replace_wrenches
 from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH, ESTIMATE
-from biodyn.processing.signals.world_frame import find_world_frame, is_plate_z_up
+from biodyn.processing.signals.world_frame import find_world, is_plate_z_up
 from biodyn.recording import Contact, ForcePlate, GaitEvent, GroundReaction, PlateWrench, Recording
 from biodyn.settings import Settings
 from biodyn.threads import limit_to_one_thread
@@ -54,12 +54,7 @@ from biodyn.trial.request import TrialRequest
 from biodyn.trial.result import TrialResult
 from biodyn.trial.stage_timing import StepClock
 from biodyn.trial.trial_files import NO_STATIC
-from biodyn.uncertainty.monte_carlo_bands import (
-    ImportedInputs,
-    monte_carlo_torque_bands,
-    nominal_draw,
-    recompute_draw,
-)
+from biodyn.uncertainty.monte_carlo_bands import ImportedInputs, monte_carlo_torque_bands, nominal_draw, recompute_draw
 from biodyn.uncertainty.propagation_inputs import TrialInputs, stride_time
 from biodyn.uncertainty.torque_bands import TorqueUncertainty
 
@@ -337,7 +332,7 @@ def _travel_heading(own: CoordinateResult, model: ImportedModel) -> FloatArray:
     if abs(gravity[0]) + abs(gravity[2]) > 0.0:
         return np.eye(3)
     if own.source is not None and own.source.on_plates is not None:
-        return find_world_frame(own.source.recording).R_WL
+        return find_world(own.source.recording).R_WL
     q, _, _ = model.tree.motion(own.q, own.v, own.vdot)
     known = np.flatnonzero(np.isfinite(q[:, 0]))
     if not len(known) or not model.is_free:

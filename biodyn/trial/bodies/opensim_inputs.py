@@ -26,7 +26,7 @@ from biodyn.processing.calibration.model_scaling import (
 )
 from biodyn.processing.kinematics.opensim_inverse_kinematics import TrackingTasks, fit_to_markers
 from biodyn.processing.signals.derivatives import spline_derivatives
-from biodyn.processing.signals.world_frame import find_world_frame
+from biodyn.processing.signals.world_frame import find_world
 from biodyn.recording import PlateCalibration, Recording
 from biodyn.rigid_body import OpenSimModel
 from biodyn.rigid_body.osim.document import model_bytes
@@ -130,7 +130,7 @@ def _with_y_up(recording: Recording, keep_heading: bool) -> tuple[Recording, Flo
     has_vertical = recording.vertical is not None or bool(recording.plates)
     if not has_vertical and not _is_upright_along_z(recording.markers.positions):
         return recording, np.eye(3), []
-    world = find_world_frame(recording)
+    world = find_world(recording)
     up = world.R_WL[1]
     if up[1] > 0.5:
         return recording, np.eye(3), []

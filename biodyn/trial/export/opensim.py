@@ -16,9 +16,9 @@ from biodyn.io.opensim.storage import SMOOTH
 from biodyn.output.figures.trial import TrialView
 from biodyn.output.store.folder import MODEL_NAME
 from biodyn.processing.dynamics.actuated_motion import ActuatedMotion, actuated_motion_from_arrays
-from biodyn.processing.signals.attitude import continuous_zxy
 from biodyn.processing.signals.derivatives import MIN_STRETCH_FRAMES
 from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.signals.segment_angles import continuous_zxy
 from biodyn.rigid_body.osim.model import Marker, OpenSimModel
 from biodyn.rigid_body.osim.model_writer import (
     BASE_AXES,

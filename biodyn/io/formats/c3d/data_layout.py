@@ -27,17 +27,17 @@ class FrameDescription:
     block: int
 
     @property
-    def bytes(self) -> int:
+    def byte_count(self) -> int:
         return (4 * self.points + self.analog) * (4 if self.is_float else 2)
 
     def complete_frames(self, size_bytes: int) -> tuple[int, int]:
         """Return the number of complete frames in a file of this size, and the number of bytes after the start of the data."""
         room = max(0, size_bytes - (self.block - 1) * BLOCK_BYTES) if self.block > 1 else 0
-        return (room // self.bytes if self.bytes else 0), room
+        return (room // self.byte_count if self.byte_count else 0), room
 
     def fits_file(self, frames: int, size_bytes: int) -> bool:
         """Return whether the last of `frames` frames ends in the last block of a file of this size."""
-        return frames > 0 and 0 <= self.complete_frames(size_bytes)[1] - frames * self.bytes < BLOCK_BYTES
+        return frames > 0 and 0 <= self.complete_frames(size_bytes)[1] - frames * self.byte_count < BLOCK_BYTES
 
 
 def finite_parameter(header: C3dHeader, key: str) -> float | None:
@@ -125,7 +125,7 @@ def choose_frame_layout(
 
 def is_padded_to_end(header: C3dHeader, frame: FrameDescription, frames: int) -> bool:
     """Return whether this number of frames fills the file except for zeros at its end."""
-    rest = frame.complete_frames(header.data_end)[1] - frames * frame.bytes
+    rest = frame.complete_frames(header.data_end)[1] - frames * frame.byte_count
     return frame.fits_file(frames, header.data_end) and not any(header.tail[len(header.tail) - rest :])
 
 
@@ -240,7 +240,7 @@ def _frame_count(header: C3dHeader, frame: FrameDescription, claims: list[int]) 
             f"{header.words.last_frame}.",
             EXPORT_AGAIN,
         )
-    if not frame.bytes:  # a file of segment poses only: their completeness is checked in their own section
+    if not frame.byte_count:  # a file of segment poses only: their completeness is checked in their own section
         return claims[0], ()
     fitting = [count for count in claims if frame.fits_file(count, header.data_end)]
     fitting.sort(

@@ -51,7 +51,7 @@ def model_outputs(groups: Groups, roles: PointRoles, points: FloatArray) -> Mapp
     }
     return {
         roles.labels[i]: ModelOutput(roles.labels[i], roles.kinds[i], points[:, i], units.get(roles.kinds[i], ""))  # type: ignore[arg-type]
-        for i in roles.outputs
+        for i in roles.output_indices
     }
 
 

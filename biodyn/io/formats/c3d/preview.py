@@ -108,7 +108,7 @@ def read_c3d_preview(path: Path) -> Preview:
     groups, subject = header.groups, subject_parameters(header.groups)
     labels, descriptions = (point_texts(groups, name, layout.point_count) for name in ("LABELS", "DESCRIPTIONS"))
     roles = classify_points(labels, points, point_groups(groups), (subject.name,), descriptions)
-    columns = roles.markers
+    columns = roles.marker_indices
     points = points[:, columns]
     if segment_labels(groups) and not np.isfinite(points).any():
         return _preview_of_poses(header, layout)

@@ -64,7 +64,7 @@ def read_c3d(path: str | Path) -> Recording:
     subject = subject_parameters(groups)
     labels, descriptions = (point_texts(groups, name, layout.point_count) for name in ("LABELS", "DESCRIPTIONS"))
     roles = classify_points(labels, points, point_groups(groups), (subject.name,), descriptions)
-    columns = roles.markers
+    columns = roles.marker_indices
     stored, pose_notes = read_segment_poses(path, content, layout, header.processor, groups)
     on_poses = stored is not None and not np.isfinite(points[:, columns]).any()
     if not on_poses:

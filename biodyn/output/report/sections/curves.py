@@ -72,10 +72,10 @@ def unmeasured_segments(page: TrialPage) -> str:
 def describe_panel(page: TrialPage, name: str) -> Described:
     """Return the panel of a variable, and its extremes in words."""
     view, sides = page.view, page.curves[name]
-    shown = variable(name)
+    definition = variable(name)
     if report_setting(page.record, "axes") == "auto":
-        shown = replace(shown, scale=())
-    panel = cycle_panel(shown, sides, view.foot_off_percent, view.norms, "", view.bands.get(name, {}))
+        definition = replace(definition, scale=())
+    panel = cycle_panel(definition, sides, view.foot_off_percent, view.norms, "", view.bands.get(name, {}))
     (row,) = curve_ranges({name: sides}, [name], view.foot_off_percent)
     words = [f"{row['label']}, {row['unit']}"]
     for side in SIDES:

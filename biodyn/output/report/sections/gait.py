@@ -10,13 +10,7 @@ import pandas as pd
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.library.toml_files import load_table
 from biodyn.output.figures.style import SIDE_COLORS, report_setting
-from biodyn.output.report.formatted_parameters import (
-    NormRow,
-    evidence_text,
-    format_decimal,
-    norm_rows,
-    parameter_label,
-)
+from biodyn.output.report.formatted_parameters import NormRow, evidence_text, format_decimal, norm_rows, parameter_label
 from biodyn.output.report.page import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.processing.signals.signal_preparation import FULL_BANDWIDTH_HZ

@@ -70,7 +70,7 @@ def data_check_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
         entry = entries.get(check.code)
         if entry is None:
             continue
-        factor, unit = check.shown or (1.0, "")
+        factor, unit = check.display_unit or (1.0, "")
         findings = [note for note in record["diagnostics"] if note["code"] in entry["found"]]
         rows.append(
             {
