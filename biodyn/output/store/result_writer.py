@@ -28,6 +28,7 @@ from biodyn.output.store.folder import (
     MARK,
     MODEL_NAME,
     MOTION_NAME,
+    PACKED_SUFFIX,
     PAPER_NAME,
     RECORD_NAME,
     REPORT_NAME,
@@ -36,7 +37,6 @@ from biodyn.output.store.folder import (
     foreign_files,
     iterate_files,
     manifest_entries,
-    mapping_or_empty,
     packed_table_path,
     path_list_text,
     read_raw_record,
@@ -335,12 +335,12 @@ def add_files(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
             "Move them to another folder, and try again.",
         )
     record = read_raw_record(folder) or {}
-    pack = mapping_or_empty(mapping_or_empty(record.get("settings")).get("output")).get("tables") == "packed"
     listed = manifest_entries(record)
     if listed is None:
         is_written = trial_file_test(folder)
         listed = {path: {"path": path} for path in iterate_files(folder) if is_written(path) and path != RECORD_NAME}
     others = [entry for path, entry in listed.items() if path not in paths]
+    pack = any(path.endswith(PACKED_SUFFIX) for path in listed)
     with update_folder(folder) as place:
         yield place
         written = [path for path in paths if (place / path).is_file()]
