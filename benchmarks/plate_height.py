@@ -83,7 +83,7 @@ def by_moments(evidence: PlateEvidence) -> float:
     """Height (m) of the plates over that in the file for which the moments about the centre of mass fit; NaN if not told."""
     rows, values = [], []
     for step in evidence.steps:
-        at = np.flatnonzero(step.single_support)
+        at = step.single_support
         if step.side is None or len(at) < _LEAST_FRAMES:
             continue
         centre, seen, asked = evidence.centre_of_mass[at], evidence.plates[step.plate].wrench[at], evidence.required[at]
@@ -110,7 +110,7 @@ def by_shear(evidence: PlateEvidence) -> float:
 
 
 def _of_step(evidence: PlateEvidence, step: MatchedStep) -> float:
-    at, share = np.flatnonzero(step.high_force), load_table("checks/checks")["pressure_path"]["share"]
+    at, share = step.high_force, load_table("checks/checks")["pressure_path"]["share"]
     plate = evidence.plates[step.plate]
     along = (plate_cop(plate, at) - evidence.belt_displacement(step, at) - step.heel) @ step.axes[0]
     off = along - step.length_m * np.interp(np.linspace(0.0, 1.0, len(at)), (0.0, 0.5, 1.0), share)

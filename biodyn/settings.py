@@ -7,6 +7,7 @@ limits, output and report are defined here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -108,15 +109,16 @@ class OutputSettings(Section):
 
     figures: bool = Field(True, description="write figures/*.png")
     report: bool = Field(True, description="write report.html")
-    tables: Literal["csv", "packed"] = Field(
-        "csv",
-        description='"packed": tables, arrays and record in an eighth of the space, the default of studies; every command '
-        "and `biodyn.load` read both",
+    tables: Literal["auto", "csv", "packed"] = Field(
+        "auto",
+        description='"csv": text. "packed": tables, arrays and record in an eighth of the space, the default of studies; every '
+        'command and `biodyn.load` read both. "auto": packed for a recording of more than a minute if pyarrow is installed',
     )
 
-    @property
-    def is_packed(self) -> bool:
-        """Return whether a result is written in compressed form."""
+    def is_packed(self, duration_s: float, longest_text_s: float = 60.0) -> bool:
+        """Return whether the result of a recording of this duration is written in compressed form."""
+        if self.tables == "auto":
+            return duration_s > longest_text_s and find_spec("pyarrow") is not None
         return self.tables == "packed"
 
 

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks import add_verdict, check_recording
 from biodyn.conventions import SIDE_NAMES
@@ -139,10 +141,11 @@ class TrialResult(ExportableResult):
 
         target, above = Path(folder), requested_letterhead(pdf, head)
         output = self.analysis.settings.output
+        pack = output.is_packed(float(np.ptp(self.analysis.time_s)))
         clock = StepClock(progress)
         with write_folder(target, force) as place:
             with clock.time_step("tables", "writing tables"):
-                write_view(self.view, place, output.is_packed)
+                write_view(self.view, place, pack)
             if output.figures:
                 with clock.time_step("figures", "drawing figures"):
                     write_report(self.view, place, figures=True, report=False)
@@ -152,7 +155,7 @@ class TrialResult(ExportableResult):
             if above is not None:
                 with clock.time_step("pdf", "writing the PDF"):
                     write_pdf_report(self.view, place, above)
-            write_manifest(place, clock.seconds, output.is_packed)
+            write_manifest(place, clock.seconds, pack)
         object.__setattr__(self, "folder", target)  # the only mutable attribute of a result
         return target
 

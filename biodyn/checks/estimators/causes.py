@@ -102,7 +102,7 @@ class Disagreement:
         whole = [step for step in evidence.steps if _is_whole_foot_measured(evidence, step)]
         self._steps = _evenly_spaced_items(whole, self._table["most_steps"])
         self._parts = len(self._table["path"])
-        frames = [np.array_split(np.flatnonzero(step.high_force), self._parts) for step in self._steps]
+        frames = [np.array_split(step.high_force, self._parts) for step in self._steps]
         self._foot_frames = [part for parts in frames for part in parts]
         self._body_frames = _evenly_spaced_items(self._balanced_intervals(), self._table["most_bins"])
         self._feet = np.arange(len(self._foot_frames) + len(self._body_frames)) < len(self._foot_frames)
@@ -163,13 +163,15 @@ class Disagreement:
 
     def _single_support_mask(self, step: MatchedStep) -> FloatArray:
         """Return 1 (n,) for the short intervals in single support of a step, else 0."""
-        bins = [step.single_support[frames[len(frames) // 2]] for frames in self._body_frames]
-        return np.append(np.zeros(len(self._foot_frames)), bins)
+        middles = [frames[len(frames) // 2] for frames in self._body_frames]
+        return np.append(np.zeros(len(self._foot_frames)), np.isin(middles, step.single_support))
 
     def _balanced_intervals(self) -> list[IntArray]:
         """Return short intervals with all forces on the body measured."""
         evidence = self.evidence
-        known = np.any([evidence.complete, *(step.single_support for step in self._steps)], axis=0)
+        known = evidence.complete.copy()
+        for step in self._steps:
+            known[step.single_support] = True
         for values in (evidence.required, evidence.centre_of_mass, *(plate.wrench for plate in evidence.plates)):
             known &= np.isfinite(values).all(axis=1)
         rows, length = np.flatnonzero(known), self._table["bin_s"] * evidence.rate_hz
@@ -241,7 +243,7 @@ def _is_whole_foot_measured(evidence: PlateEvidence, step: MatchedStep) -> bool:
     if step.side is None or not step.heel_to_toe or not np.isfinite(step.heel).all():
         return False
     measured = step.fully_measured or (step.on_single_plate and is_on_plate(evidence, step))
-    return measured and step.high_force.sum() >= len(load_table("checks/checks")["disagreement"]["path"])
+    return measured and len(step.high_force) >= len(load_table("checks/checks")["disagreement"]["path"])
 
 
 def inertial_wrench(evidence: PlateEvidence) -> FloatArray:

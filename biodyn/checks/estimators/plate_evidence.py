@@ -37,9 +37,9 @@ class MatchedStep:
     Attributes:
         plate: index of the plate. first, stop: marker frames of the load, stop exclusive.
         side: foot with a matching stance, None without one.
-        single_support: (T,) bool; frames in which only this plate is loaded and the other foot is off the ground, so that
-            body and plate must agree.
-        high_force: (T,) bool; frames of the load with a high force.
+        single_support: (n,) frames in which only this plate is loaded and the other foot is off the ground, so that body and
+            plate must agree.
+        high_force: (n,) frames of the load with a high force.
         fully_measured: True if this plate alone measured the whole stance with its full force.
         heel, toe: (3,) m World, ends of the footprint while the foot is flat; NaN without a side.
         on_single_plate: True if only this plate was loaded during the whole stance, with any force.
@@ -50,8 +50,8 @@ class MatchedStep:
     first: int
     stop: int
     side: Side | None
-    single_support: BoolArray
-    high_force: BoolArray
+    single_support: IntArray
+    high_force: IntArray
     fully_measured: bool
     heel: FloatArray
     toe: FloatArray
@@ -134,34 +134,44 @@ def collect_evidence(
     bearing = {side: outline.bearing for side, outline in outlines.items()}
     loads = _find_load_intervals(contacts, plates, len(required), rate_hz)
     vertical = np.stack([plate.wrench[:, 4] for plate in plates])
+    widened = {side: _widen_stance(bearing[side], rate_hz, smear_s + STANCE_DELAY_S, smear_s) for side in SIDES}
     stances = [(side, first, stop) for side in SIDES for first, stop in finite_stretches(bearing[side])]
+    spans = np.array([stance[1:] for stance in stances], dtype=np.int64).reshape(-1, 2)
     matched_steps: list[tuple[MatchedStep, tuple[Side, int, int] | None, float]] = []
     complete = np.isfinite(required[:, 0])
     carried = {side: np.zeros(len(complete), dtype=bool) for side in SIDES}
     for plate, first, stop in loads:
-        matched = [(_overlap_fraction((first, stop), stance[1:]), stance) for stance in stances]
-        score, stance = max(matched, default=(0.0, None), key=lambda item: item[0])
-        side = stance[0] if stance is not None and score >= least_overlap else None
+        shares = _overlap_fractions((first, stop), spans)
+        stance = stances[np.argmax(shares)] if stances and shares.max() >= least_overlap else None
+        side = None if stance is None else stance[0]
         if side is not None and stance is not None:
             carried[side][min(first, stance[1]) : max(stop, stance[2])] = True
-        during = np.zeros(len(complete), dtype=bool)
-        during[first:stop] = True
-        force = vertical[plate]
-        high_force = during & (force > FIRM_SHARE * np.max(force[first:stop]))
-        other_plates = np.delete(vertical, plate, axis=0)
-        single_support = high_force & np.isfinite(required[:, 0]) & (other_plates < threshold_n).all(axis=0)
+        rows, force = np.arange(first, stop), vertical[plate]
+        high_force = rows[force[rows] > FIRM_SHARE * np.max(force[rows])]
+        other_plates = np.delete(vertical[:, high_force], plate, axis=0)
+        alone = np.isfinite(required[high_force, 0]) & (other_plates < threshold_n).all(axis=0)
         if side is not None:
-            single_support &= ~_widen_stance(bearing[other_side(side)], rate_hz, smear_s + STANCE_DELAY_S, smear_s)
+            alone &= ~widened[other_side(side)][high_force]
+        single_support = high_force[alone]
         heel, toe = _mean_footprint(points, side, first, stop)
         cut = first == 0 or stop == len(complete)
         heel_to_toe = steps_ahead and not cut
         step = MatchedStep(
-            plate, first, stop, side, single_support, high_force, score >= whole_overlap, heel, toe, heel_to_toe
+            plate,
+            first,
+            stop,
+            side,
+            single_support,
+            high_force,
+            shares.max(initial=0.0) >= whole_overlap,
+            heel,
+            toe,
+            heel_to_toe,
         )
         carried_share = (
-            float(force[single_support].sum() / required[single_support, 4].sum()) if single_support.any() else np.nan
+            float(force[single_support].sum() / required[single_support, 4].sum()) if len(single_support) else np.nan
         )
-        matched_steps.append((step, stance if side is not None else None, carried_share))
+        matched_steps.append((step, stance, carried_share))
     steps = _mark_whole_stances(matched_steps)
     # A step is not measured completely if the measured force is less than the required force.
     for step in steps:
@@ -212,7 +222,7 @@ def moment_effect(fit: Fit, evidence: PlateEvidence, plate: int, corrected: Floa
     root, mass_kg = fit.model.skeleton.root.name, evidence.weight_n / STANDARD_GRAVITY_M_S2
     effects = []
     for step in evidence.steps:
-        rows = np.flatnonzero(step.high_force)
+        rows = step.high_force
         if step.plate != plate or step.side is None or not np.isfinite(step.heel).all() or len(rows) < least_frames:
             continue
         body = fit.model.sole_body[step.side]
@@ -294,9 +304,10 @@ def _widen_stance(stance: BoolArray, rate_hz: float, before_s: float, after_s: f
     return wide
 
 
-def _overlap_fraction(a: tuple[int, int], b: tuple[int, int]) -> float:
-    shared = min(a[1], b[1]) - max(a[0], b[0])
-    return shared / (max(a[1], b[1]) - min(a[0], b[0]))
+def _overlap_fractions(load: tuple[int, int], stances: IntArray) -> FloatArray:
+    """Return the overlap (n,) of a load with stances (n, 2), as a fraction of their union; frames [first, stop)."""
+    shared = np.minimum(stances[:, 1], load[1]) - np.maximum(stances[:, 0], load[0])
+    return shared / (np.maximum(stances[:, 1], load[1]) - np.minimum(stances[:, 0], load[0]))
 
 
 def _mean_footprint(points: GaitPoints, side: Side | None, first: int, stop: int) -> tuple[FloatArray, FloatArray]:

@@ -172,7 +172,7 @@ def plate_mismatch(evidence: PlateEvidence, number: int, plate: PlateWrench) -> 
     for step in evidence.steps:
         if step.plate != number or step.side is None or not step.heel_to_toe or not np.isfinite(step.heel).all():
             continue
-        high_force, single_support = np.flatnonzero(step.high_force), np.flatnonzero(step.single_support)
+        high_force, single_support = step.high_force, step.single_support
         if len(high_force) < least_frames:
             continue
         local = (plate_cop(plate, high_force) - evidence.belt_displacement(step, high_force) - step.heel) @ step.axes.T

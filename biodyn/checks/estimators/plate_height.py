@@ -191,9 +191,8 @@ def _flat_foot_frames(step: MatchedStep, points: GaitPoints) -> IntArray:
     if step.side is None:
         return np.zeros(0, dtype=np.intp)
     rise = np.degrees(np.arcsin(np.clip(points.long_axis(step.side)[:, 1], -1.0, 1.0)))
-    return np.flatnonzero(
-        step.high_force & (np.abs(rise) < float(load_table("checks/checks")["plate_height"]["flat_deg"]))
-    )
+    flat_deg = float(load_table("checks/checks")["plate_height"]["flat_deg"])
+    return step.high_force[np.abs(rise[step.high_force]) < flat_deg]
 
 
 def _heights_above_plate(positions: FloatArray, corners: FloatArray) -> FloatArray:

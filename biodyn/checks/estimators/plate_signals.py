@@ -150,7 +150,7 @@ def find_silent_channels(
     silent = []
     steps = [step for step in evidence.steps if _is_single_support(evidence, step)]
     for plate in sorted({step.plate for step in steps}):
-        rows = np.any([step.high_force for step in steps if step.plate == plate], axis=0)
+        rows = np.unique(np.concatenate([step.high_force for step in steps if step.plate == plate]))
         centre = evidence.plates[plate].corners.mean(axis=0)
         for channel, share in enumerate(channels_of(plate)):
             force = share[rows, 3:] / evidence.weight_n
@@ -191,7 +191,7 @@ def _is_single_support(evidence: PlateEvidence, step: MatchedStep) -> bool:
     """Return whether the whole foot was on its plate, and alone for a while."""
     least_single_support_frames = 8
     is_alone = step.side is not None and step.on_single_plate
-    return is_alone and step.single_support.sum() >= least_single_support_frames and is_on_plate(evidence, step)
+    return is_alone and len(step.single_support) >= least_single_support_frames and is_on_plate(evidence, step)
 
 
 # Least factor of a wrong unit; shifted and rotated plates and differences between people cause smaller factors. Even
@@ -206,7 +206,7 @@ def report_force_unit(evidence: PlateEvidence) -> tuple[Diagnostic, ...]:
     factor = force_ratio(evidence)
     unit = _unit_text(factor, {"kN": 1e-3, "kgf": 1.0 / STANDARD_GRAVITY_M_S2, "lbf": 1.0 / NEWTON_A_POUND, "mN": 1e3})
     alone = any(
-        step.single_support.sum() >= _LEAST_FRAMES for step in evidence.steps
+        len(step.single_support) >= _LEAST_FRAMES for step in evidence.steps
     )  # otherwise a foot may be partly on a plate
     is_usual = not (unit and alone) and 1.0 / LARGEST_FACTOR < factor < LARGEST_FACTOR
     if not np.isfinite(factor) or is_usual:
@@ -231,7 +231,7 @@ def force_ratio(evidence: PlateEvidence) -> float:
             / evidence.required[step.single_support, 4].sum()
         )
         for step in evidence.steps
-        if step.single_support.sum() >= _LEAST_FRAMES
+        if len(step.single_support) >= _LEAST_FRAMES
     ]
     if not ratios:
         peaks = [float(evidence.plates[step.plate].wrench[step.first : step.stop, 4].max()) for step in evidence.steps]
@@ -254,7 +254,7 @@ def lever_arm_ratio(evidence: PlateEvidence) -> float:
     share = load_table("checks/checks")["pressure_path"]["share"]
     ratios = []
     for step in evidence.steps:
-        high_force = np.flatnonzero(step.high_force)
+        high_force = step.high_force
         if (
             step.side is None
             or not step.heel_to_toe

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -28,6 +29,7 @@ from biodyn.output.store.folder import (
     MARK,
     MODEL_NAME,
     MOTION_NAME,
+    PACKED_SUFFIX,
     PAPER_NAME,
     RECORD_NAME,
     REPORT_NAME,
@@ -36,7 +38,6 @@ from biodyn.output.store.folder import (
     foreign_files,
     iterate_files,
     manifest_entries,
-    mapping_or_empty,
     packed_table_path,
     path_list_text,
     read_raw_record,
@@ -245,7 +246,11 @@ def _write_record_and_arrays(view: TrialView, folder: Path, pack: bool) -> None:
     """Write run.json, the arrays and copies of the user's files."""
     (folder / RECORD_NAME).write_text(_json_text(view.record, pack), encoding="utf-8")
     if pack:
-        np.savez_compressed(folder / ARRAYS_NAME, **round_arrays(view.arrays))  # type: ignore[arg-type]
+        # level 1 takes a quarter of the time of NumPy's level 6, for 2 % more space
+        with zipfile.ZipFile(folder / ARRAYS_NAME, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            for name, values in round_arrays(view.arrays).items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
+                    np.lib.format.write_array(stream, values, allow_pickle=False)
     else:
         # object arrays do not occur; NumPy 1.26 would store the argument `allow_pickle` as an additional array
         arrays: dict[str, Any] = dict(view.arrays)
@@ -336,12 +341,12 @@ def add_files(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
             "Move them to another folder, and try again.",
         )
     record = read_raw_record(folder) or {}
-    pack = mapping_or_empty(mapping_or_empty(record.get("settings")).get("output")).get("tables") == "packed"
     listed = manifest_entries(record)
     if listed is None:
         is_written = trial_file_test(folder)
         listed = {path: {"path": path} for path in iterate_files(folder) if is_written(path) and path != RECORD_NAME}
     others = [entry for path, entry in listed.items() if path not in paths]
+    pack = any(path.endswith(PACKED_SUFFIX) for path in listed)
     with update_folder(folder) as place:
         yield place
         written = [path for path in paths if (place / path).is_file()]

@@ -180,7 +180,7 @@ def ground_reaction_table(analysis: TrialAnalysis) -> pd.DataFrame:
     place=65,
     description="Force, centre of pressure and free moment at the plate rate, low-passed at 50 Hz, one row per stance sample.",
     needs=lambda analysis: analysis.plate_rate_forces is not None,
-    request='Analyse a recording with foot contacts on force plates, without [output] tables = "packed".',
+    request='Analyse a recording with foot contacts on force plates, with [output] tables = "csv".',
     when_packed=False,
 )
 def full_rate_ground_reaction_table(analysis: TrialAnalysis) -> pd.DataFrame:

@@ -12,6 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError, printable_text
 from biodyn.io import file_sha256, files_of_recording, read
 from biodyn.library.subject_record import subject_record_file
@@ -257,13 +259,14 @@ def _write_result(task: Task, record: TrialRecord, result: TrialResult) -> None:
     folder = task.folder
     remove_unfinished_folders(folder)
     output = result.analysis.settings.output
+    pack = output.is_packed(float(np.ptp(result.analysis.time_s)))
     with replace_folder(folder, trial_file_test) as place:
-        write_view(result.view, place, output.is_packed)
+        write_view(result.view, place, pack)
         report = output.report or task.requires_report(record.status)
         write_report(result.view, place, figures=output.figures, report=report)
         write_cycles(result, place)
         write_trial_record(record, place)
-        write_manifest(place, pack=output.is_packed)
+        write_manifest(place, pack=pack)
 
 
 def _add_missing_report(task: Task, previous: Outcome) -> Outcome | None:

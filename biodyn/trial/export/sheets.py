@@ -154,9 +154,9 @@ def xlsx_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple
 
 # -- MATLAB
 
-_MATLAB_KEYWORDS: Final = frozenset(
-    "break case catch classdef continue else elseif end for function global if otherwise parfor persistent return spmd switch "
-    "try while".split()
+_MATLAB_KEYWORD: Final = re.compile(
+    "break|case|catch|classdef|continue|else|elseif|end|for|function|global|if|otherwise|parfor|persistent|return|spmd|switch|"
+    "try|while"
 )
 _LONGEST: Final = 63  # longest name in MATLAB
 
@@ -223,7 +223,7 @@ def field_names(names: list[str]) -> list[str]:
     taken: list[str] = []
     for name in names:
         plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[: _LONGEST - 4]
-        plain = plain if re.match(r"[A-Za-z]", plain) and plain not in _MATLAB_KEYWORDS else f"x_{plain}"
+        plain = plain if re.match(r"[A-Za-z]", plain) and not _MATLAB_KEYWORD.fullmatch(plain) else f"x_{plain}"
         field, count = plain, 2
         while field in (*taken, "about", "columns"):
             field, count = f"{plain}_{count}", count + 1
