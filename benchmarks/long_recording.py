@@ -2,7 +2,7 @@
 
 A person walks on a treadmill with a belt for each foot, at 100 frames and 1,000 samples a second. Each recording is analysed with
 bands by `biodyn run`, and by `biodyn study` under its usual limit of memory, in processes of their own. A row each: seconds of
-the processor, the process' peak memory, and whether the study's trial succeeded.
+the processor, the process' peak memory, the size of the result, and whether the study's trial succeeded.
 """
 
 from __future__ import annotations
