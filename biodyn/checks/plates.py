@@ -408,12 +408,12 @@ def frames_with_stance_moments(analysis: TrialAnalysis) -> BoolArray:
 def check_loads_without_foot(trial: TrialFacts, limit: float) -> CheckResult:
     """Find loads of plates without a foot."""
     loads = trial.unexplained_loads
-    findings = (other_load_finding(loads, trial.rate_hz),) if loads else ()
+    findings = (load_without_foot_finding(loads, trial.rate_hz),) if loads else ()
     value = max((load.peak_n for load in loads), default=0.0) / trial.weight_n
     return CheckResult(value=value if trial.evidence is not None else np.nan, findings=findings)
 
 
-def other_load_finding(loads: Sequence[LoadWithoutFoot], rate_hz: float) -> Diagnostic:
+def load_without_foot_finding(loads: Sequence[LoadWithoutFoot], rate_hz: float) -> Diagnostic:
     """Return one finding about all loads without a foot, with the largest force as its value."""
     descriptions = "; ".join(
         f"plate {load.plate}, {load.start_s:.2f} to {load.end_s:.2f} s, up to {load.peak_n:.0f} N" for load in loads

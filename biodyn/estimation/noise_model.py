@@ -280,7 +280,8 @@ def strike_map_entries(
     """Return the entries of a `StrikeMap` for times since strikes since_s (T, 2) s: value indices, parameter indices, weights
     (N,).
 
-    first: (R,) parameter index of the first hundredth of an ipsilateral strike, followed by a contralateral strike.
+    first: (R,) index of the first parameter of each coordinate: one per 0.01 s of an ipsilateral strike, then of a
+    contralateral strike.
     middle: side to which midline coordinates are assigned; None = strikes of both sides are ipsilateral.
     """
     flat = np.arange(since_s.shape[0] * len(kinds.side)).reshape(-1, len(kinds.side))

@@ -353,7 +353,7 @@ def _transpose_rows(builder: Any, rows: list[Any]) -> list[Any]:
 def _transpose_block(typingctx, source, at, step, target, to, leap):
     """Copy row r, column c of a block of a C-ordered `source` to row c, column r of a block of a C-ordered `target`.
 
-    Row r starts at number at + r step of the source, row c at number to + c leap of the target.
+    Row r of the source starts at the flat index at + r step, row c of the target at to + c leap.
     """
     if not all(isinstance(array, types.Array) and array.layout == "C" for array in (source, target)):
         return None

@@ -15,7 +15,7 @@ Entry = TypeVar("Entry")
 
 
 class Registry(Generic[Entry], Mapping[str, Entry]):
-    """Named entries that the modules of a package register when they are imported, in the order of their places.
+    """Named entries that the modules of a package register when they are imported, sorted by the number `place`.
 
     Args: `package` with the modules, which are imported on first use; `kind` of the entries, for messages; `fault` raised for an
     unknown name.

@@ -413,7 +413,7 @@ _Degrees = Annotated[tuple[Annotated[float, Field(ge=0, le=90)], ...], Field(str
 _Shares = Annotated[
     tuple[Annotated[float, Field(ge=0, le=1)], ...], Field(strict=False, min_length=1, max_length=50)
 ]  # fmt: skip
-_SHARES_OF_HARMONICS = "fractions of the variance: offset, then harmonics of the stride"
+_SHARES_OF_HARMONICS = "fractions of the variance: mean over the stride, then each harmonic of the stride frequency"
 
 
 def _sum_to_one(shares: tuple[float, ...]) -> tuple[float, ...]:
@@ -511,7 +511,7 @@ class _Cutoff(_Source):
 class _UnseenSegments(_Source):
     """Deviation of segments without markers from their assumed motion."""
 
-    harmonics: _Shares = Field((1.0,), description="fractions of the variance of 'stride_deg': harmonics of the stride")
+    harmonics: _Shares = Field((1.0,), description="fractions of the variance in each harmonic of the stride frequency")
     offset_deg: dict[Name, _Degrees] = Field(
         default_factory=dict, description="standard deviation of a segment's mean tilt, list and rotation, deg"
     )

@@ -181,9 +181,10 @@ def _site_folders(person: Subject) -> tuple[str, ...]:
 
 
 def _code_meanings(person: Subject) -> dict[str, str]:
-    """Return the meaning of codes such as T1 or C2 in walk names of a person: "session" or "condition"; others number trials.
+    """Return the meaning of codes such as T1 or C2 in walk names of a person: "session" or "condition".
 
-    A code has a meaning if a trial number follows it in some name, or several walks have it; copies are not counted.
+    Codes without a meaning are numbers of trials. A code has a meaning if a trial number follows it in some name, or several
+    walks have it; copies are not counted.
     """
     counts: Counter[str] = Counter()
     words: dict[str, str] = {}

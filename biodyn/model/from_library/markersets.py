@@ -227,7 +227,7 @@ def recognise_marker_set(
         return (
             candidate.name in usable,
             candidate.name != DICTIONARY,
-            _matched_labels(candidate, plain),
+            _matched_label_count(candidate, plain),
             scores[candidate.name],
         )
 
@@ -288,7 +288,8 @@ def _roles_in_set(labels: Sequence[str], best: MarkerSet) -> dict[str, MarkerRol
     return roles
 
 
-def _matched_labels(candidate: MarkerSet, plain: dict[str, str]) -> int:
+def _matched_label_count(candidate: MarkerSet, plain: dict[str, str]) -> int:
+    """Return the number of recorded labels that the marker set contains; `plain`: normalised label by label."""
     keys = {key for entry in candidate.entries for key in entry.keys}
     return sum(key in keys or normalise(label) in keys for label, key in plain.items())
 
@@ -311,7 +312,7 @@ def _closeness_to_set(candidate: MarkerSet, plain: dict[str, str], reading: Labe
     """
     required = len(candidate.requires) + len(candidate.requires_landmarks)
     share = 1.0 - len(missing_markers(candidate, plain, reading)) / max(required, 1)
-    matched = _matched_labels(candidate, plain)
+    matched = _matched_label_count(candidate, plain)
     is_close = share > _HALF and matched > _HALF * len(reading.points)
     return candidate.name != DICTIONARY and is_close, share, matched
 

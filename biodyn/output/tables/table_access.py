@@ -182,7 +182,7 @@ class LazyTables(Mapping[str, pd.DataFrame]):
         return table
 
     def table_to_write(self, name: str, max_cells: int = 4_000_000) -> pd.DataFrame:
-        """Return a table that is used once: a table above `max_cells` (minutes of walking) is not stored."""
+        """Return a table that is used once; it is not kept in memory if it has more than `max_cells` cells."""
         table = self._made[name] if name in self._made else self._make(name)
         if table.size <= max_cells:
             self._made[name] = table

@@ -22,7 +22,7 @@ _QUANTITY_UNITS = {"moment": "Nm", "force": "N"}
 @table(
     "joint_angles",
     place=10,
-    description="Base angles and position, and the angle of every coordinate, over time: deg, m.",
+    description="Time series of base angles (deg), base position (m) and all coordinates (deg).",
 )
 def joint_angles_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return base angles, deg, base position in World, m, and every free coordinate, deg; NaN if unsolved.

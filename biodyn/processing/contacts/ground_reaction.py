@@ -34,7 +34,7 @@ from biodyn.processing.contacts.stances_off_plates import (
     frames_around_stances,
     loaded_frames,
     pre_strike_force,
-    unknown_reasons,
+    reasons_for_unknown_wrench,
     unmeasured_stances,
 )
 from biodyn.processing.kinematics.skeleton_fit import Fit
@@ -85,14 +85,14 @@ def decisions_from_plates(
     mass_kg: float | None = None,
     balance: BodyBalance | None = None,
 ) -> ContactDecisions:
-    """Decide every contact.
+    """Assign the loads of all plates to the feet or reject them; return the contacts with the outlines of the feet.
 
     Args:
         plates: signals of the plates, see `plate_loads.PlateSignals`.
         outlines_W: per side (T, K, 3) m, points around the sole of the shod or bare foot, NaN where unknown.
         rate_hz: marker rate.
         settings: the section [contacts].
-        smear_s: half the time over which the filter of the wrenches spreads an edge, about 0.5 / cut-off; 0 unfiltered.
+        smear_s: half the time over which the filter of the wrenches spreads an edge, about 0.5 / cut-off; 0 if unfiltered.
         mass_kg: body mass for the evidence in body weights, None if unknown.
         balance: force required by the motion of the whole body; None = not used.
     """
@@ -131,7 +131,7 @@ def reaction_from_decisions(
         )
 
     reaction = sum_loads(plates, decisions.filter_like_plates(plates, rate_hz), smear_s)
-    full = [plate.filter_at_full_bandwidth() for plate in plates]
+    full = [plate.with_full_bandwidth_wrench() for plate in plates]
     if full_bandwidth is None and full and all(plate.cutoff_hz for plate in full):
         items = [_filter_like_plate(item, full[item.plate], rate_hz) for item in decisions.items]
         full_bandwidth = sum_loads(full, items, 0.5 / min(plate.cutoff_hz for plate in full))
@@ -194,7 +194,7 @@ def ground_reaction(
         on_floor[side] = loaded_frames(side, contacts, frames)
         for stance in stances[side]:
             on_floor[side][stance.first : stance.stop] = True
-        reason[side] = unknown_reasons(side, stances[side], foot_outlines[side], carried, rate_hz)
+        reason[side] = reasons_for_unknown_wrench(side, stances[side], foot_outlines[side], carried, rate_hz)
         near[side] = np.zeros(frames, dtype=bool)
         for rows, _ in frames_around_stances(stances[side], smear_s + STANCE_DELAY_S, frames, rate_hz):
             near[side][rows[~carried[rows]]] = True

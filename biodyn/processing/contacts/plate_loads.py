@@ -57,7 +57,7 @@ class PlateSignals:
     outlined: bool = True
     side: Side | None = None
 
-    def filter_at_full_bandwidth(self) -> PlateSignals:
+    def with_full_bandwidth_wrench(self) -> PlateSignals:
         """Return the plate signals with the wrench filtered at full bandwidth, or unchanged if this wrench is unknown."""
         if self.full is None:
             return self

@@ -131,7 +131,7 @@ def _unmeasured_standing_frames(
     return elsewhere
 
 
-def unknown_reasons(
+def reasons_for_unknown_wrench(
     side: Side, stances: Sequence[UnmeasuredStance], sole: FootOutline, carried: BoolArray, rate_hz: float
 ) -> list[str]:
     """Return for every frame the reason why the wrench on this foot is unknown, or ""; `carried`: frames with an assigned

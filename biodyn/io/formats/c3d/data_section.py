@@ -116,7 +116,7 @@ def _numeric_values(group: Mapping[str, Mapping[str, Any]], name: str) -> list[f
 
 def segment_labels(groups: Groups) -> tuple[str, ...]:
     """Return the labels of the segments with poses; empty without poses."""
-    used = _rotation_count(groups, "USED")
+    used = _rotation_group_count(groups, "USED")
     return tuple(str(label).strip() for label in continued_values(groups.get("ROTATION", {}), "LABELS")[:used])
 
 
@@ -128,7 +128,7 @@ def read_segment_poses(
     Raises InputFileError if counts, labels and bytes are inconsistent, or the matrices are not poses.
     """
     floats = 17
-    used = _rotation_count(groups, "USED")
+    used = _rotation_group_count(groups, "USED")
     if not used:
         return None, ()
     labels = segment_labels(groups)
@@ -140,7 +140,7 @@ def read_segment_poses(
         )
     ratio = _poses_per_frame(path, groups, layout.rate_hz)
     frames = layout.frame_count * ratio
-    start, size = (_rotation_count(groups, "DATA_START") - 1) * BLOCK_BYTES, 4 * floats * used
+    start, size = (_rotation_group_count(groups, "DATA_START") - 1) * BLOCK_BYTES, 4 * floats * used
     if start < BLOCK_BYTES or start + frames * size > len(content):
         stored = max(0, len(content) - start) // size if start >= BLOCK_BYTES else 0
         raise InputFileError(
@@ -148,7 +148,7 @@ def read_segment_poses(
             f"after ROTATION:DATA_START.",
             COPY_AGAIN,
         )
-    stored_frames = _rotation_count(groups, "FRAMES")
+    stored_frames = _rotation_group_count(groups, "FRAMES")
     if stored_frames not in (0, 0xFFFF, frames):
         raise InputFileError(
             f"'{path}' is inconsistent: it has {stored_frames} frames of poses (ROTATION:FRAMES), but "
@@ -162,7 +162,8 @@ def read_segment_poses(
     return poses_from_matrices(path, labels, matrices, table[..., 16], layout.rate_hz * ratio)
 
 
-def _rotation_count(groups: Groups, name: str) -> int:
+def _rotation_group_count(groups: Groups, name: str) -> int:
+    """Return an unsigned integer parameter of the group ROTATION; 0 if it is missing."""
     values = parameter_values(groups, "ROTATION", name)
     return unsigned_count(values[0]) if values and not isinstance(values[0], str) else 0
 
@@ -172,7 +173,7 @@ def _poses_per_frame(path: Path, groups: Groups, rate_hz: float) -> int:
     most_ratio = 64
     stated = parameter_values(groups, "ROTATION", "RATE")
     by_rate = float(stated[0]) / rate_hz if stated and not isinstance(stated[0], str) else float("nan")
-    ratio = _rotation_count(groups, "RATIO") or (round(by_rate) if np.isfinite(by_rate) else 1)
+    ratio = _rotation_group_count(groups, "RATIO") or (round(by_rate) if np.isfinite(by_rate) else 1)
     if not 1 <= ratio <= most_ratio or (np.isfinite(by_rate) and abs(by_rate - ratio) > 0.01 * ratio):
         raise InputFileError(
             f"'{path}' is inconsistent: ROTATION:RATIO is {ratio}, but ROTATION:RATE is {by_rate:g} times the frame "

@@ -100,7 +100,7 @@ class ParameterRecords:
             number += 1
         return listed
 
-    def numbers(self, group: str, name: str) -> list[int]:
+    def parameter_integers(self, group: str, name: str) -> list[int]:
         """Return the values of an integer parameter; an empty list if it is missing."""
         shaped = self._parameter_value(group, name)
         if shaped is None or shaped[0] not in (ElementType.BYTE, ElementType.INTEGER):
@@ -249,7 +249,7 @@ def _require_consistent_file(
     header: C3dHeader, layout: DataLayout, records: ParameterRecords, points: Sequence[NewPoint], path: Path
 ) -> None:
     words = header.words
-    used = [value & 0xFFFF for value in records.numbers("POINT", "USED")]
+    used = [value & 0xFFFF for value in records.parameter_integers("POINT", "USED")]
     placed = words.data_block == layout.start_byte // BLOCK_BYTES + 1 and words.data_block > 2
     if layout.notes or not placed or used != [layout.point_count] or words.points != layout.point_count:
         raise InputFileError(
@@ -378,7 +378,7 @@ def _update_event_group(records: ParameterRecords, events: Sequence[StoredEvent]
         ("ICON_IDS", [1 if e.label == "Foot Strike" else 2 for e in events]),
         ("GENERIC_FLAGS", [0] * len(events)),
     ):
-        stored = list(records.numbers("EVENT", name))[:before]
+        stored = list(records.parameter_integers("EVENT", name))[:before]
         kind, dims, packed = integer_value([*stored, *([0] * (before - len(stored))), *values])
         if name == "GENERIC_FLAGS":
             kind, packed = 1, bytes(value & 0xFF for value in [*stored, *([0] * (before - len(stored))), *values])

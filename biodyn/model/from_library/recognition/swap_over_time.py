@@ -49,10 +49,10 @@ class TimedSwap:
 def swaps_over_time(
     markers: Markers, static: Mapping[str, FloatArray], bodies: Mapping[str, str], parents: Mapping[str, str]
 ) -> list[TimedSwap]:
-    """Return the pairs that fit better if swapped, the clearest first; each marker once.
+    """Detect pairs of markers with labels swapped in some frames, sorted by the improvement of the marker distances.
 
-    Distances do not distinguish the front from the back of a pelvis or a head. Pairs with jumps of the swapped trajectories
-    come last.
+    Each marker is in at most one pair. Distances cannot distinguish the front from the back of a pelvis or a head, so pairs
+    whose swap increases the jumps of the trajectories come last.
 
     Args: `static` (3,) m by label; `bodies` segment by label; `parents` parent of each segment.
     """
@@ -260,8 +260,8 @@ def swapped_recording(
         static_gain, gains = swap_gain(static, places, *pair), [swap_gain(frame, places, *pair) for frame in frames]
     else:
         least = 0.05
-        static_gain = _approach_to_segments_m(static, places, bodies, *pair)
-        gains = [_approach_to_segments_m(frame, places, bodies, *pair) for frame in frames]
+        static_gain = _distance_reduction_by_swap_m(static, places, bodies, *pair)
+        gains = [_distance_reduction_by_swap_m(frame, places, bodies, *pair) for frame in frames]
     gains = [gain for gain in gains if np.isfinite(gain)]
     difference = 0.0
     if gains and np.isfinite(static_gain):
@@ -273,7 +273,7 @@ def swapped_recording(
     return "static trial" if difference < -least and len(placed) < len(pair) else ""
 
 
-def _approach_to_segments_m(
+def _distance_reduction_by_swap_m(
     points: Mapping[str, FloatArray], places: Mapping[str, str], bodies: Mapping[str, str], first: str, second: str
 ) -> float:
     """Return the decrease (m) of the distances of two markers to their segments by a swap; NaN without other markers there."""

@@ -65,7 +65,10 @@ class ScoreReference:
 
 @group_statistic("gait_scores", place=10)
 def compute_gait_scores(data: GroupData) -> StatisticOutput:
-    """Return gait_scores.csv relative to published norms or a group of the study."""
+    """Return the gait variable scores, gait profile score and gait deviation index of each subject (table gait_scores).
+
+    They are relative to published norms or to a reference group of the study.
+    """
     reference = choose_score_reference(data)
     table, notes = score_table(data.observations.cells, data.observations.variables, reference)
     table = table.assign(reference=reference.short, reference_age=OTHER_AGE if reference.of_another_age else "")
