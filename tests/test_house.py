@@ -12,7 +12,7 @@ from house import Count, House, size
 # names of functions, and from 66,395 with the gait deviation index, equal results of trials, sessions and studies, and colours of
 # the sides. 14 settings are the entries of corrections of single recordings (markers, contacts, events, cycles).
 CEILINGS = {
-    "code lines": 66_570,
+    "code lines": 66_565,
     "files": 395,
     "dataclasses": 450,
     "settings": 90,

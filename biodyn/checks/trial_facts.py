@@ -252,7 +252,7 @@ class TrialFacts:
         scaled = {}
         for n, plate in enumerate(self.evidence.plates):
             steps = [step for step in self.evidence.steps if step.plate == n and step.fully_measured]
-            rows = np.unique([frame for step in steps for frame in step.single_support])
+            rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(step.single_support for step in steps)]))
             if len(rows):
                 scaled[n] = plate.wrench / (plate.wrench[rows, 4].sum() / self.evidence.required[rows, 4].sum())
         return largest_effect(self.analysis.fit, self.evidence, scaled)

@@ -63,15 +63,10 @@ def to_parquet(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[s
         elif pd.api.types.is_integer_dtype(values.dtype):
             columns[name] = pa.array(values.to_numpy(dtype=np.int64))
         else:
-            if isinstance(values.dtype, pd.CategoricalDtype):
-                codes = values.cat.codes.to_numpy()
-                words = values.cat.categories.astype(object)
-                columns[name] = pa.array(words.where(words != "", None), pa.string()).take(
-                    pa.array(codes, mask=codes < 0)
-                )
-            else:
-                texts = values.astype(object)
-                columns[name] = pa.array(texts.where(texts != ""), pa.string(), from_pandas=True)
+            categories = values.astype("category").cat
+            codes, words = categories.codes.to_numpy(), categories.categories.astype(object)
+            texts = pa.array(words.where(words != "", None), pa.string())
+            columns[name] = texts.take(pa.array(codes, mask=codes < 0))
             texts_columns.append(name)
     table, content = pa.table(columns), io.BytesIO()
     with pq.ParquetWriter(
