@@ -1,9 +1,11 @@
 """Cost of a trial against OpenSim's tools, in one run and in turns: BIODYN_OPENSIM=PYTHON python benchmarks/against_opensim.py
 
 A simulated walk (10 s, 39 markers, 100 frames a second). OpenSim gets biodyn's model of the person and its exported markers and
-forces, and runs InverseKinematicsTool and InverseDynamicsTool; its scaling is not counted. Processor time, medians of the turns:
-of the tools without the import of OpenSim and of a second `run_trial` in one process (filter alone: the same work; default: with
-estimate, bands and checks), and of whole commands in fresh processes with all that they import.
+forces, and runs ScaleTool (scaling by marker distances and marker placement, on the first tenth of a second),
+InverseKinematicsTool and InverseDynamicsTool. Processor time, medians of the turns: of the tools without the import of OpenSim;
+of a second `run_trial` in one process; of whole commands in fresh processes with all that they import. "same work" counts the
+steps of `run_trial` that the tools do as well: reading, filters, scaling, inverse kinematics and dynamics. "filter" is a whole
+analysis without estimate and bands; "default" includes both, and all checks.
 """
 
 from __future__ import annotations
@@ -14,37 +16,77 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from common import REPOSITORY, Record, environment_of, parser_of, tell, write_session
 from simulator import Person, TrialOptions, session
 
 from biodyn.trial.export import export
 from biodyn.trial.run import run_trial
+from biodyn.trial.steps import STEPS, Step
 
 _FILTER = {"signals": {"method": "butterworth"}, "uncertainty": {"compute": False}}
+_SAME_WORK = ("reading", "signals", "scaling", "calibration", "inverse kinematics", "inverse dynamics")
 _TOOLS = """
 import os, sys, time, opensim
 opensim.Logger.setLevelString("error")
 os.chdir(sys.argv[1])
 model = opensim.Model("model.osim")
+table = opensim.TimeSeriesTableVec3("markers.trc")
+times = table.getIndependentColumn()
+names = set(table.getColumnLabels())
+bodies = {}
+for marker in model.getMarkerSet():
+    if marker.getName() in names:
+        bodies.setdefault(os.path.basename(marker.getParentFrameName()), []).append(marker.getName())
+
+def set_tasks(tasks):
+    for name in sorted(names):
+        task = opensim.IKMarkerTask()
+        task.setName(name)
+        task.setApply(True)
+        task.setWeight(1.0)
+        tasks.cloneAndAppend(task)
+
 start = time.process_time()
+span = opensim.ArrayDouble(times[0], 2)
+span.set(1, times[0] + 0.1)
+tool = opensim.ScaleTool()
+tool.setSubjectMass(float(sys.argv[2]))
+tool.getGenericModelMaker().setModelFileName("model.osim")
+scaler, placer = tool.getModelScaler(), tool.getMarkerPlacer()
+for part in (scaler, placer):
+    part.setApply(True)
+    part.setMarkerFileName("markers.trc")
+    part.setTimeRange(span)
+order, axes = opensim.ArrayStr(), opensim.ArrayStr()
+order.append("measurements")
+scaler.setScalingOrder(order)
+for axis in "XYZ":
+    axes.append(axis)
+for body, markers in bodies.items():
+    if len(markers) > 1:
+        measurement, scale = opensim.Measurement(), opensim.BodyScale()
+        measurement.setName(body)
+        measurement.getMarkerPairSet().cloneAndAppend(opensim.MarkerPair(*markers[:2]))
+        scale.setName(body)
+        scale.setAxisNames(axes)
+        measurement.getBodyScaleSet().cloneAndAppend(scale)
+        measurement.setApply(True)
+        scaler.addMeasurement(measurement)
+set_tasks(placer.getIKTaskSet())
+placer.setOutputModelFileName("scaled.osim")
+assert tool.run()
 tool = opensim.InverseKinematicsTool()
 tool.set_model_file("model.osim")
 tool.setMarkerDataFileName("markers.trc")
-table = opensim.TimeSeriesTableVec3("markers.trc")
-tool.setStartTime(table.getIndependentColumn()[0])
-tool.setEndTime(table.getIndependentColumn()[-1])
+tool.setStartTime(times[0])
+tool.setEndTime(times[-1])
 tool.setOutputMotionFileName("ik.mot")
-names = set(table.getColumnLabels())
-for marker in model.getMarkerSet():
-    if marker.getName() in names:
-        task = opensim.IKMarkerTask()
-        task.setName(marker.getName())
-        task.setApply(True)
-        task.setWeight(1.0)
-        tool.get_IKTaskSet().cloneAndAppend(task)
+set_tasks(tool.get_IKTaskSet())
 assert tool.run()
 assert opensim.InverseDynamicsTool("inverse_dynamics_setup.xml").run()
 print("seconds", time.process_time() - start)
@@ -68,10 +110,13 @@ def main() -> None:
         costs: dict[str, list[float]] = {}
         for _ in range(options.turns):
             for kind, settings in (("filter", _FILTER), ("default", {})):
+                seconds: dict[str, float] = {}
                 start = time.process_time()
-                run_trial(walk_file, static_file, settings=settings)
+                run_trial(walk_file, static_file, settings=settings, steps=[_timed(step, seconds) for step in STEPS])
                 costs.setdefault(kind, []).append(time.process_time() - start)
-            tools, whole = _command(python, "-c", _TOOLS, str(exported))
+                if kind == "filter":
+                    costs.setdefault("same work", []).append(sum(seconds[name] for name in _SAME_WORK))
+            tools, whole = _command(python, "-c", _TOOLS, str(exported), str(person.mass_kg))
             costs.setdefault("OpenSim's tools", []).append(float(tools.split("seconds")[-1]))
             costs.setdefault("OpenSim, whole command", []).append(whole)
             words = (sys.executable, "-m", "biodyn", "run", str(walk_file), "--static", str(static_file))
@@ -81,12 +126,25 @@ def main() -> None:
         tell(f"{kind}: {median(seconds):.2f} s")
         record.add(kind, median(seconds), "s of the processor")
     for ours, theirs in (
+        ("same work", "OpenSim's tools"),
         ("filter", "OpenSim's tools"),
         ("default", "OpenSim's tools"),
         ("biodyn run", "OpenSim, whole command"),
     ):
         record.add(f"{theirs} / {ours}", median(costs[theirs]) / median(costs[ours]), "larger is better")
     record.close()
+
+
+def _timed(step: Step, seconds: dict[str, float]) -> Step:
+    """Return the step, which writes its processor time (s) to `seconds`."""
+
+    def run(stage: Any) -> Any:
+        start = time.process_time()
+        result = step.run(stage)
+        seconds[step.name] = time.process_time() - start
+        return result
+
+    return replace(step, run=run)
 
 
 def _command(*words: str) -> tuple[str, float]:

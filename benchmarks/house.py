@@ -9,14 +9,16 @@ TREE is the folder of another version. `tests/test_house.py` holds the numbers o
 - single-importer modules: below 120 lines, imported by exactly one other module of biodyn.
 - caches: context variables, and mutable or memoised state of a module that depends on recordings.
 - dialect: words and idioms of version 0.2 that are not plain technical English, a thousand lines of package and documentation.
-- data's way: modules of all functions in the order of their first call, from `run_trial` to the torques. A stay is a run of
-  functions of one module; a return is a stay in a module that was left before.
+- data's way: modules of the functions in the order of their first call, from `run_trial` to the torques, as far as a reader
+  follows them: at most four calls deep; and all. A stay is a run of functions of one module; a return is a stay in a module that
+  was left before.
 """
 
 from __future__ import annotations
 
 import ast
 import io
+import math
 import re
 import tokenize
 from collections import Counter
@@ -30,6 +32,7 @@ from common import REPOSITORY, Record, in_tree, parser_of, tell
 
 _CALLS = Path(__file__).with_name("calls_of_a_run.py")
 _SMALL_MODULE = 120
+_READ_DEPTH = 4  # calls below `run_trial`
 _NESTED = frozenset({"processing", "output", "model"})  # folders whose folders count as packages of their own
 
 
@@ -277,13 +280,13 @@ def _dialect(house: House) -> Count:
 def data_way(house: House) -> dict[str, Count]:
     """Stays, modules and returns from `run_trial` to the torques of a walk of the sample data."""
     walk = REPOSITORY / "sample_data" / "subject01" / "walk01.c3d"
-    stays = [name for name, _ in groupby(in_tree(house.tree, _CALLS, walk))]
-    returns = len(stays) - len(set(stays))
-    return {
-        "data's way, stays": Count(len(stays), "stays"),
-        "data's way, modules": Count(len(set(stays)), "modules", tuple(dict.fromkeys(stays))),
-        "data's way, returns": Count(returns, "returns"),
-    }
+    calls, counts = in_tree(house.tree, _CALLS, walk), {}
+    for part, deepest in (("data's way", _READ_DEPTH), ("data's way with all functions", math.inf)):
+        stays = [name for name, _ in groupby(name for name, depth in calls if depth <= deepest)]
+        counts[f"{part}, stays"] = Count(len(stays), "stays")
+        counts[f"{part}, modules"] = Count(len(set(stays)), "modules", tuple(dict.fromkeys(stays)))
+        counts[f"{part}, returns"] = Count(len(stays) - len(set(stays)), "returns")
+    return counts
 
 
 def main() -> None:
