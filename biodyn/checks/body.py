@@ -82,7 +82,7 @@ def check_body_mass(trial: TrialFacts, limit: float) -> CheckResult:
     return CheckResult(status, text, abs(mismatch), hint=hint)
 
 
-_SOURCE = "Hicks et al. 2015, doi 10.1115/1.4029304, plus the uncertainty of the model (docs/methods.md, section 9)"
+_SOURCE = "Hicks et al. 2015, doi 10.1115/1.4029304, plus the uncertainty of the model (docs/methods.md, section 10)"
 _CAUSES = "any of the causes above; missing trunk and arm markers, a body that differs from the anthropometric table"
 
 

@@ -276,7 +276,7 @@ def test_no_number(write: Write, cell: str) -> None:
 
 
 def test_wrong_counts(write: Write) -> None:
-    assert "specifies 31 frames but holds 30" in said(write(NumFrames="31"))
+    assert "specifies 31 frames but the file contains 30" in said(write(NumFrames="31"))
     assert "specifies 99999999999999991611392 frames" in said(write(NumFrames="99999999999999999999999"))
     recording = read(write(NumFrames="29", NumMarkers="17"))
     assert codes(recording) == {"recording-repaired"}

@@ -291,8 +291,8 @@ def _check_counts(path: Path, head: _Header, lines: Sequence[_Line]) -> tuple[Di
     count_found = len(lines)
     if head.frame_count is not None and count_found < head.frame_count:
         raise InputFileError(
-            f"'{path}' is truncated: the header specifies {head.frame_count} frames but holds {count_found} (up to line "
-            f"{lines[-1].number}).",
+            f"'{path}' is truncated: the header specifies {head.frame_count} frames but the file contains {count_found} "
+            f"(up to line {lines[-1].number}).",
             COPY_AGAIN,
         )
     stated = (("frames", head.frame_count, count_found), ("markers", head.marker_count, len(head.labels)))

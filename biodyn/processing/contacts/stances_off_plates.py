@@ -20,7 +20,7 @@ from biodyn.processing.contacts.foot_motion import FootOutline
 from biodyn.processing.contacts.plate_loads import PlateSignals
 from biodyn.processing.signals.filtering import finite_stretches
 
-# Error of strikes and foot offs from the movement (docs/methods.md, section 6). The load is unknown within this time of them.
+# Error of strikes and foot offs from the movement (docs/methods.md, section 7). The load is unknown within this time of them.
 EVENT_ERROR_S = 0.02
 
 #: Description of a plate without a load under a standing foot.

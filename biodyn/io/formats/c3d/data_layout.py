@@ -251,7 +251,7 @@ def _frame_count(header: C3dHeader, frame: FrameDescription, claims: list[int]) 
         count = stored  # only saturated 16-bit counts, and more frames than they can express
     if count > stored:
         raise InputFileError(
-            f"'{header.path}' is truncated: the header specifies {count} frames but holds {stored} "
+            f"'{header.path}' is truncated: the header specifies {count} frames but the file contains {stored} "
             f"({header.size_bytes} bytes).",
             COPY_AGAIN,
         )

@@ -144,8 +144,8 @@ def read_segment_poses(
     if start < BLOCK_BYTES or start + frames * size > len(content):
         stored = max(0, len(content) - start) // size if start >= BLOCK_BYTES else 0
         raise InputFileError(
-            f"'{path}' is truncated: the header specifies {frames} frames of {used} segment poses, but holds {stored} frames "
-            f"after ROTATION:DATA_START.",
+            f"'{path}' is truncated: the header specifies {frames} frames of {used} segment poses, but the file contains "
+            f"{stored} frames after ROTATION:DATA_START.",
             COPY_AGAIN,
         )
     stored_frames = _rotation_group_count(groups, "FRAMES")
