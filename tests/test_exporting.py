@@ -13,7 +13,6 @@ from openpyxl import load_workbook
 from scipy.io import loadmat
 from support.osim_files import two_bodies
 from support.real import recordings
-from support.stored import OLD, unpacked
 from typer.testing import CliRunner
 
 import biodyn
@@ -144,17 +143,6 @@ def test_an_export_is_not_replaced_unasked(tmp_path):
     with pytest.raises(ResultError, match="is a file"):
         write_export(other / "x", files, record, force=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["here", "other"]
-
-
-@pytest.mark.parametrize("name", OLD)
-def test_results_of_older_versions_are_exported_without_markers(name, tmp_path):
-    folder = unpacked(name, tmp_path)
-    made = export(folder, "opensim")
-    assert made.folder == folder.with_name(f"{name}_opensim")
-    assert "markers.trc" not in made.files
-    assert any("no markers" in note for note in made.notes)
-    worst, _ = _again_from(made.folder)
-    assert worst < 1e-3
 
 
 def _again_from(folder):

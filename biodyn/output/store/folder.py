@@ -22,11 +22,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from biodyn.errors import ResultError, printable_text
-from biodyn.library.toml_files import load_table
 
 # -- names
 
-# version 2: with a manifest, and `verdict` and `verdict_checks` instead of `status` (translated in `result_reader.py`)
+#: Results of version 1 (biodyn 0.1.0) are not readable.
 RECORD_VERSION = 2
 RECORD_NAME = "run.json"
 #: Record of a folder of exported files.
@@ -81,24 +80,11 @@ def packed_table_path(name: str) -> str:
 IsWritten = Callable[[str], bool]
 
 
-def version_1_files() -> dict[str, Any]:
-    """Return the files of biodyn 0.1.0, which wrote no manifest (`version_1.toml`); do not modify the value."""
-    return load_table("results/version_1")
-
-
 # Endings of files in a result, and in an export.
 _RESULT = frozenset((CSV_SUFFIX, PACKED_SUFFIX, ".packed", ".png", ".svg", ".pdf", ".gif", ".json"))
 _EXPORTED = frozenset(
     (".osim", ".mot", ".sto", ".trc", ".xml", ".c3d", ".mat", ".xlsx", ".csv", ".json", ".txt", ".md")
 )
-
-
-def _version_1_files() -> frozenset[str]:
-    files = version_1_files()
-    names = {f"tables/{name}.csv" for name in (*files["tables"], *files["tables_on_request"])}
-    names |= {f"figures/{name}.png" for name in files["figures"]}
-    names |= {f"replay/{name}" for name in files["replay"]} | {f".{RECORD_NAME}.part"}
-    return frozenset(names | set(files["files"]))
 
 
 def manifest_entries(record: Mapping[str, Any]) -> dict[str, Mapping[str, Any]] | None:
@@ -145,11 +131,9 @@ def mapping_or_empty(value: Any) -> Mapping[str, Any]:
 
 
 def trial_file_test(folder: Path, record_name: str = RECORD_NAME) -> IsWritten:
-    """Return the test for files of a result or an export that biodyn wrote, from its manifest or the names of version 0.1.0."""
+    """Return the test for files of a result or an export that biodyn wrote, from its manifest."""
     record = read_raw_record(folder, record_name)
     listed = None if record is None else manifest_entries(record)
-    if listed is None and record_name == RECORD_NAME:
-        return _version_1_files().__contains__
     # A record may be forged: a file of the user does not become one of biodyn's by being listed.
     own = {
         path for path, entry in (listed or {}).items() if entry.get("sha256") and _is_written_name(path, record_name)
