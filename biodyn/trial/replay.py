@@ -202,8 +202,6 @@ def replay(
 
 def _coordinate_indices(arrays: Mapping[str, np.ndarray], kind: str, mark: str) -> dict[str, tuple[int, int]]:
     """Return the indices in q and v of the measured or assumed coordinates, by name."""
-    if f"{kind}coordinates" not in arrays:  # results of older versions have no assumed coordinates
-        return {}
     names, at_q, at_v = (arrays[f"{kind}{key}"] for key in ("coordinates", "coordinate_q", "coordinate_v"))
     return {f"{name}{mark}": (int(q), int(v)) for name, q, v in zip(names, at_q, at_v, strict=True)}
 

@@ -117,13 +117,10 @@ def test_the_filter_between_two_signals_is_found():
     assert (known.low_hz, known.high_hz, first_is_sharper) == (6.0, np.inf, True)
 
 
-def test_results_of_other_frames_and_of_older_versions_are_refused(analysis, body):
+def test_results_of_other_frames_are_refused(analysis, body):
     short = body.select(body.names, np.arange(len(body.time_s)) < 50)
     with pytest.raises(ResultError, match="different frames"):
         match_analyses(body, short)
-    arrays = {name: value for name, value in result_arrays(analysis).items() if not name.startswith("segment_")}
-    with pytest.raises(ResultError, match="by an older version that did not store the axes"):
-        moving_body_from_arrays(arrays)
 
 
 def test_of_curves_alone_sign_unit_shift_and_filter_are_told():
