@@ -50,9 +50,8 @@ from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side, o
 from biodyn.errors import ResultError
 from biodyn.io.opensim.storage import read_storage
 from biodyn.library.tables import expand_sides
-from biodyn.output.store.folder import ARRAYS_NAME, manifest_entries, read_model_record, table_path
+from biodyn.output.store.folder import COORDINATES, KIND_ENTRY, read_raw_record
 from biodyn.output.store.result_reader import ResultFolder
-from biodyn.output.tables.csv import read_csv
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.signal_preparation import stored_method
 from biodyn.processing.signals.smoothing.butterworth import ESTIMATE
@@ -76,19 +75,13 @@ class TorqueTable:
 
 def torque_table_of_folder(folder: Path) -> TorqueTable | None:
     """Read the joint torques from the result folder of a trial on an OpenSim model; None for any other folder."""
-    record = read_model_record(folder)
-    if record is None:
+    record = read_raw_record(folder)
+    if record is None or record.get(KIND_ENTRY) != COORDINATES:
         return None
-    try:
-        whole = ARRAYS_NAME in (manifest_entries(record) or {})
-        table = ResultFolder(folder).table(_TABLE) if whole else read_csv(folder / table_path(_TABLE))
-        comparison = torque_table_of_frame(str(folder), table, float(record["subject"]["mass_kg"]))
-        # on the clock of the motion file, as in tables of other programs
-        return replace(comparison, time_s=comparison.time_s + float(record["input"].get("start_s", 0.0)))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ResultError(
-            f"The result '{folder}' is damaged or was modified: {error}.", "Analyse the trial again."
-        ) from error
+    result = ResultFolder(folder)
+    comparison = torque_table_of_frame(str(folder), result.table(_TABLE), float(record["subject"]["mass_kg"]))
+    # on the clock of the motion file, as in tables of other programs
+    return replace(comparison, time_s=comparison.time_s + float(record["input"]["start_s"]))
 
 
 def torque_table_of_frame(name: str, table: pd.DataFrame, mass_kg: float) -> TorqueTable:

@@ -38,8 +38,7 @@ DIGEST_ENTRY = "record_sha256"
 DIGESTS = (DIGEST_ENTRY, "looked_at_sha256")
 TIMINGS_ENTRY = "timings_s"
 
-#: Entry of `run.json` with the kind of a result that is not a walk, and the kind of a result with torques of an OpenSim
-#: model only.
+#: Entry of `run.json` with the kind of a result on an OpenSim model, and this kind.
 KIND_ENTRY = "kind"
 COORDINATES = "coordinates"
 
@@ -117,12 +116,6 @@ def record_digest(record: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a record, independent of the order of its entries; the digests that it contains are left out."""
     content = {name: value for name, value in record.items() if name not in DIGESTS}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def read_model_record(folder: Path) -> Mapping[str, Any] | None:
-    """Return `run.json` of a result with torques of an OpenSim model only; None for other folders."""
-    record = read_raw_record(folder)
-    return record if record is not None and record.get(KIND_ENTRY) == COORDINATES else None
 
 
 def mapping_or_empty(value: Any) -> Mapping[str, Any]:

@@ -20,12 +20,10 @@ from biodyn.errors import ResultError
 from biodyn.output.report.plotting import PlottableResult
 from biodyn.output.store.folder import (
     ARRAYS_NAME,
-    COORDINATES,
     CSV_SUFFIX,
     DIGEST_ENTRY,
     DIGESTS,
     FILES_ENTRY,
-    KIND_ENTRY,
     MODEL_NAME,
     PACKED_SUFFIX,
     RECORD_NAME,
@@ -38,7 +36,6 @@ from biodyn.output.store.folder import (
     iterate_files,
     manifest_entries,
     record_digest,
-    table_path,
     write_folder,
 )
 from biodyn.output.tables.csv import read_csv
@@ -172,11 +169,6 @@ def read_record(folder: Path) -> dict[str, Any]:
         raise ResultError(f"'{folder}' was written by biodyn 0.1.0, which is too old to be read.", _AGAIN)
     if DIGEST_ENTRY in record and record[DIGEST_ENTRY] != record_digest(record):
         raise ResultError(f"'{path}' is damaged or was changed: it differs from what biodyn wrote.", _AGAIN)
-    if record.get(KIND_ENTRY) == COORDINATES and ARRAYS_NAME not in (manifest_entries(record) or {}):
-        raise ResultError(
-            f"'{folder}' holds only tables and {RECORD_NAME} of an OpenSim model, but this command needs arrays.",
-            f"Results of older versions, of unevenly spaced rows and of very long tables have no arrays. {_AGAIN}",
-        )
     missing = [name for name in ("input", "settings", "subject") if not isinstance(record.get(name), dict)]
     missing += [] if manifest_entries(record) else [FILES_ENTRY]
     if missing:
@@ -201,21 +193,6 @@ def read_view(folder: Path) -> TrialView:
     tables = {name: source.table(name) for name in source.table_names}
     record = {name: value for name, value in source.record.items() if name not in (FILES_ENTRY, *DIGESTS)}
     return TrialView(record, tables, source.arrays(), _read_replay(source.folder), model_file=source.model_file())
-
-
-def read_coordinates_view(folder: Path, record: Mapping[str, Any]) -> TrialView:
-    """Return record and tables of a result of an OpenSim model; ResultError if a table cannot be read."""
-    from biodyn.output.figures.trial import TrialView
-
-    listed = [Path(path) for path in manifest_entries(record) or {}]
-    names = [path.stem for path in listed if path.parent.as_posix() == TABLES_FOLDER and path.suffix == ".csv"]
-    try:
-        tables = {name: read_csv(folder / table_path(name)) for name in names}
-    except (OSError, ValueError) as error:
-        raise ResultError(f"A table of '{folder}' cannot be read: {error}.", _AGAIN) from error
-    motion = dict(dict(record.get("input") or {}).get("motion") or {})
-    source = {"file": motion.get("name", ""), "sha256": motion.get("sha256", "")}
-    return TrialView({**record, "input": source}, tables, {})
 
 
 def _read_replay(folder: Path) -> ReplayView | None:
