@@ -70,7 +70,7 @@ def test_a_report_is_made_again(old: Path) -> None:
 
 @pytest.mark.slow
 def test_a_result_is_replayed(old: Path) -> None:
-    biodyn.replay(old, ReplayOptions(windows_s=(0.05, 0.1), start_every_s=0.4, rest_s=0.1)).save(old)
+    biodyn.replay(old, ReplayOptions(windows_s=(0.05, 0.1), start_every_s=0.4)).save(old)
     assert (old / "replay" / "replay.json").is_file()
     assert command("report", old).exit_code == 0
 

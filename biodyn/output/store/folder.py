@@ -57,7 +57,7 @@ INPUTS_FOLDER = "inputs"
 #: Folder of a replay in the result folder, and its files.
 REPLAY_FOLDER = "replay"
 REPLAY_RECORD = "replay.json"
-REPLAY_FIGURES = ("drift", "feedback", "convergence")
+REPLAY_FIGURES = ("drift", "feedback")
 
 
 CSV_SUFFIX, PACKED_SUFFIX = ".csv", ".parquet"

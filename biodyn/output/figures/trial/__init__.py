@@ -39,7 +39,7 @@ class ReplayView:
     Attributes:
         record: content of `replay.json`.
         drift, feedback: its tables.
-        figures: PNG images by name (drift, feedback, convergence).
+        figures: PNG images by name (drift, feedback).
     """
 
     record: Mapping[str, Any]
