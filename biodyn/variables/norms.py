@@ -441,8 +441,8 @@ def _curve_entry(curve: NormCurve) -> dict[str, Any]:
 def read_covariates(record: Mapping[str, Any], speed_m_s: float) -> NormCovariates:
     """Return the person of a record (`run.json`)."""
     subject = record["subject"]
-    age, leg = subject["age_years"], subject["leg_length_m"]
-    kind = record["activity"]["kind"]
+    age, leg = subject.get("age_years"), subject.get("leg_length_m")
+    kind = (record.get("activity") or {}).get("kind", "walking")
     height = subject["height_m"]  # may be unknown for an OpenSim model
     return NormCovariates(age, math.nan if height is None else float(height), leg, speed_m_s, kind)
 

@@ -88,17 +88,17 @@ def test_a_damaged_trial_is_listed_as_failed_and_the_study_ends_well(out: Path, 
     )
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff", b'{"record_version": 1}', b'{"record_version": 1, "key": 3}',
-    b'{"record_version": 1, "key": "k", "status": "great"}', b'{"record_version": 3, "key": "k", "status": "pass"}',
-    b'{"record_version": 1, "key": "k", "status": "fine", "figures": {"a": [1]}}',
-    b'{"record_version": 1, "key": "k", "status": "fine", "figures": {"a": Infinity}}', b"[" * 100_000])  # fmt: skip
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff", b'{"record_version": 2}', b'{"record_version": 2, "key": 3}',
+    b'{"record_version": 2, "key": "k", "status": "great"}', b'{"record_version": 3, "key": "k", "status": "pass"}',
+    b'{"record_version": 2, "key": "k", "status": "pass", "metrics": {"a": [1]}}',
+    b'{"record_version": 2, "key": "k", "status": "pass", "metrics": {"a": Infinity}}', b"[" * 100_000])  # fmt: skip
 def test_a_damaged_record_of_a_trial_counts_as_none(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "trial.json").write_bytes(content)
     assert read_trial_record(tmp_path) is None
 
 
 def test_a_record_with_more_in_it_is_read(tmp_path: Path) -> None:
-    content = {"record_version": 1, "key": "k", "status": "fine", "figures": {"a": 1.5}, "of_a_later_version": 1}
+    content = {"record_version": 2, "key": "k", "status": "pass", "metrics": {"a": 1.5}, "of_a_later_version": 1}
     (tmp_path / "trial.json").write_text(json.dumps(content), encoding="utf-8")
     record = read_trial_record(tmp_path)
     assert record is not None

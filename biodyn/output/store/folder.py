@@ -86,6 +86,10 @@ _EXPORTED = frozenset(
 )
 
 
+# Files of a trial of a study without a result, and of a result that was not completed.
+_WITHOUT_MANIFEST = frozenset(("trial.json", "error.txt", RECORD_NAME, f".{RECORD_NAME}.part"))
+
+
 def manifest_entries(record: Mapping[str, Any]) -> dict[str, Mapping[str, Any]] | None:
     """Return the entries of the manifest of a record by path, without paths outside the folder; None if there is no
     manifest."""
@@ -127,6 +131,8 @@ def trial_file_test(folder: Path, record_name: str = RECORD_NAME) -> IsWritten:
     """Return the test for files of a result or an export that biodyn wrote, from its manifest."""
     record = read_raw_record(folder, record_name)
     listed = None if record is None else manifest_entries(record)
+    if listed is None and record_name == RECORD_NAME:
+        return _WITHOUT_MANIFEST.__contains__
     # A record may be forged: a file of the user does not become one of biodyn's by being listed.
     own = {
         path for path, entry in (listed or {}).items() if entry.get("sha256") and _is_written_name(path, record_name)

@@ -64,7 +64,10 @@ class ResultFolder:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.record = read_record(self.folder)
-        self._listed = manifest_entries(self.record) or {}
+        listed = manifest_entries(self.record)
+        if listed is None:
+            raise self._damage_error(RECORD_NAME, f"it has no '{FILES_ENTRY}'")
+        self._listed = listed
 
     @property
     def table_names(self) -> tuple[str, ...]:
@@ -170,7 +173,6 @@ def read_record(folder: Path) -> dict[str, Any]:
     if DIGEST_ENTRY in record and record[DIGEST_ENTRY] != record_digest(record):
         raise ResultError(f"'{path}' is damaged or was changed: it differs from what biodyn wrote.", _AGAIN)
     missing = [name for name in ("input", "settings", "subject") if not isinstance(record.get(name), dict)]
-    missing += [] if manifest_entries(record) else [FILES_ENTRY]
     if missing:
         raise ResultError(f"'{path}' is damaged or was changed: it has no '{missing[0]}'.", _AGAIN)
     return record

@@ -256,6 +256,8 @@ def read_subject_covariates(trials: Iterable[PlannedTrial], out: Path) -> tuple[
             record = read_record(out / trial.folder)
         except ResultError:  # no result, or a damaged one that was listed as failed while collecting
             continue
+        if ENTRY not in record:  # a damaged result that was listed as failed while collecting
+            continue
         speed = record[ENTRY]["speed"]["m_s"]
         by_subject.setdefault(trial.subject, []).append(read_covariates(record, np.nan if speed is None else speed))
     return tuple(mean_over_trials(norm_covariates) for norm_covariates in by_subject.values())
