@@ -3,8 +3,8 @@
     python benchmarks/coordinates.py MODEL.osim [ROWS] [--files]
 
 Coordinates are sums of slow sines inside their ranges at 200 Hz, smoothed at 6 Hz as OpenSim's tool does it; both feet carry a
-table of forces (bodies calcn_r and calcn_l, else the last two). With --files the table is written as a .mot, read, and the
-result saved too, and these are timed apart. Memory is the process's largest resident set before and after the torques.
+table of forces (bodies calcn_r and calcn_l, else the last two). With --files the table is written as a .mot and read too,
+which is timed apart. Memory is the process's largest resident set before and after the torques.
 """
 
 from __future__ import annotations
@@ -81,10 +81,8 @@ def main() -> None:
             head = "x\ninDegrees=no\nendheader\n" + "\t".join(["time", *(one.name for one in model.coordinates)])
             np.savetxt(path, np.column_stack([time_s, q]), fmt="%.8g", delimiter="\t", header=head, comments="")
             begin = time.perf_counter()
-            result = coordinate_torques(path, given[0])
-            middle = time.perf_counter()
-            result.save(Path(folder) / "out")
-            print(f"reading and all steps {middle - begin:.1f} s, saving {time.perf_counter() - middle:.1f} s")
+            coordinate_torques(path, given[0])
+            print(f"reading and all steps {time.perf_counter() - begin:.1f} s")
 
 
 def _megabytes() -> float:

@@ -27,10 +27,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from common import Record, Stopwatch, Table, parser_of, real_recordings, tell
+from common.laboratory_channels import compare_with_lab_software, walks_with_lab_outputs
 
 import biodyn
 from biodyn.errors import BiodynError
-from biodyn.trial.laboratory_agreement import compare_with_lab_software, walks_with_lab_outputs
 
 METHODS: dict[str, dict[str, dict[str, object]]] = {
     "default": {},

@@ -13,11 +13,11 @@ from collections import defaultdict
 
 import numpy as np
 from common import Record, Stopwatch, Table, parser_of, real_recordings, tell
+from common.laboratory_channels import compare_with_lab_software, walks_with_lab_outputs
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDES, BoolArray, Side
 from biodyn.errors import BiodynError
-from biodyn.trial.laboratory_agreement import compare_with_lab_software, walks_with_lab_outputs
 from biodyn.trial.run import analyse_trial
 
 _JOINTS = ("hip", "knee", "ankle")

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 from common import Record, Stopwatch, Table, parser_of, real_recordings, tell, walks_below
+from common.laboratory_channels import compare_with_lab_software
 
 import biodyn
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.trial_facts import residual_limits
 from biodyn.errors import BiodynError
-from biodyn.trial.laboratory_agreement import compare_with_lab_software
 
 _HEADS = (
     "walk",

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 from openpyxl import load_workbook
 from scipy.io import loadmat
-from support.osim_files import two_bodies
 from support.real import recordings
-from support.stored import OLD, unpacked
 from typer.testing import CliRunner
 
 import biodyn
@@ -22,7 +20,6 @@ from biodyn.errors import ResultError, printable_text
 from biodyn.io.opensim.storage import read_storage
 from biodyn.library.tables import entry_names
 from biodyn.output.store.result_writer import write_export
-from biodyn.output.tables.csv import DECIMALS
 from biodyn.output.tables.table_access import column_description
 from biodyn.trial.bodies.opensim_motion import coordinate_torques
 from biodyn.trial.export import export
@@ -144,17 +141,6 @@ def test_an_export_is_not_replaced_unasked(tmp_path):
     with pytest.raises(ResultError, match="is a file"):
         write_export(other / "x", files, record, force=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["here", "other"]
-
-
-@pytest.mark.parametrize("name", OLD)
-def test_results_of_older_versions_are_exported_without_markers(name, tmp_path):
-    folder = unpacked(name, tmp_path)
-    made = export(folder, "opensim")
-    assert made.folder == folder.with_name(f"{name}_opensim")
-    assert "markers.trc" not in made.files
-    assert any("no markers" in note for note in made.notes)
-    worst, _ = _again_from(made.folder)
-    assert worst < 1e-3
 
 
 def _again_from(folder):
@@ -337,24 +323,6 @@ def test_an_unknown_convention_names_those_there_are(walk_result, tmp_path):
         export(walk_result, "c3d", tmp_path / "out", convention="vicon")
     with pytest.raises(ResultError, match="OpenSim's conventions"):
         export(walk_result, "opensim", tmp_path / "out", convention="isb")
-
-
-def test_a_result_of_given_coordinates_is_exported_as_tables(tmp_path):
-    model = tmp_path / "model.osim"
-    model.write_text(two_bodies("PinJoint"))
-    t = np.linspace(0.0, 1.0, 51)
-    lines = ["m\ninDegrees=no\nendheader", "time\thinge\tc0"]
-    lines += [f"{a}\t{np.sin(a)}\t{np.cos(a)}" for a in t]
-    (tmp_path / "motion.mot").write_text("\n".join(lines) + "\n")
-    result = coordinate_torques(tmp_path / "motion.mot", model, cutoff_hz=0.0)
-    folder = result.save(tmp_path / "result")
-    made = export(folder, "mat")
-    read = loadmat(made.folder / "motion.mat", simplify_cells=True)
-    np.testing.assert_allclose(read["joint_torques"]["c0_Nm"], result.tau[:, 1], atol=10.0**-DECIMALS)
-    for to, words in (("opensim", "an OpenSim model"), ("c3d", "an OpenSim model")):
-        with pytest.raises(ResultError, match=words):
-            export(folder, to)
-    assert sorted(p.name for p in tmp_path.iterdir() if p.is_dir()) == ["result", "result_mat"]
 
 
 @pytest.mark.slow

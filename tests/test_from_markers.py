@@ -25,6 +25,7 @@ from biodyn.rigid_body import from_osim
 from biodyn.trial.bodies.opensim_inputs import read_points, tasks_of_setup
 from biodyn.trial.bodies.opensim_loads import plate_loads, table_loads
 from biodyn.trial.bodies.opensim_motion import fit_model_to_markers, torques_of_fit, torques_of_fitted_model
+from biodyn.trial.bodies.opensim_result import MotionSource
 
 PLACES = {
     "a1": (0.1, 0.3, 0.02),
@@ -305,9 +306,9 @@ def test_plates_load_the_foot_that_stands_on_them():
     found, notes = plate_loads(model, recording, fit.q, 0.0, model.multibody.total_mass_kg)
     assert found is not None, notes
     assert [body for _, body in found.named] == ["calcn_r", "calcn_l"]
-    by_plates = torques_of_fit(model, fit, points.time_s, found.loads, 0.0)
-    by_table = torques_of_fit(
-        model, fit, points.time_s, table_loads(model, read_external_loads(walk / "grf.mot"), points.time_s), 0.0
+    by_plates, by_table = (
+        torques_of_fit(model, fit, points.time_s, MotionSource(recording, np.eye(3), loads), 0.0)
+        for loads in (found.loads, table_loads(model, read_external_loads(walk / "grf.mot"), points.time_s))
     )
     for k, c in enumerate(model.coordinates):
         known = np.isfinite(by_plates.tau[:, k])

@@ -396,7 +396,7 @@ def test_every_model_of_one_root_becomes_a_body_model():
 
 @pytest.mark.slow
 def test_any_model_runs_without_forces(tmp_path):
-    """A small motion of every model at hand: torques at least; no crash, no residual without forces, identities hold."""
+    """A small motion of every model at hand: no crash, no residual without forces, identities hold."""
     whole = 0
     for path in sorted((recordings() / "opensim/osim_corpus").rglob("*.osim")):
         try:
@@ -411,8 +411,9 @@ def test_any_model_runs_without_forces(tmp_path):
         names = "\t".join(["time", *(c.name for c in model.coordinates)])
         motion = tmp_path / "motion.mot"
         motion.write_text("\n".join(["x", "inDegrees=yes", "endheader", names, *rows]) + "\n")
-        found = run_on_model(trial_request(motion, settings=_NO_PICTURES, model=path))
-        if not isinstance(found, ModelResult):
+        try:
+            found = run_on_model(trial_request(motion, settings=_NO_PICTURES, model=path))
+        except ModelError:
             continue
         whole += 1
         assert "fail" not in {check.status for check in found.verdict.checks}, path.name

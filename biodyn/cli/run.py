@@ -52,9 +52,7 @@ from biodyn.errors import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from biodyn.trial.bodies.opensim_result import CoordinateResult
     from biodyn.trial.request import TrialRequest
-    from biodyn.trial.result import TrialResult
 
 SAMPLE_WALK = "walk01.c3d"
 
@@ -234,9 +232,7 @@ def analyse(walk: Path, folder: Path, options: RunOptions, console: Console) -> 
         note = compilation_note()
         if note:
             print_lines(console, note)
-        from biodyn.trial.bodies.opensim import run_on_model
         from biodyn.trial.request import trial_request
-        from biodyn.trial.result import TrialResult
         from biodyn.trial.run import run_request
         from biodyn.trial.sensitivity import vary_request
         from biodyn.trial.trial_files import needs_model
@@ -248,31 +244,18 @@ def analyse(walk: Path, folder: Path, options: RunOptions, console: Console) -> 
         request = trial_request(walk, **inputs)
         if names_model:
             _print_ignored_settings(request, console)
-        result: TrialResult | CoordinateResult
-        if options.factors is not None:
-            result = vary_request(request, options.factors, step)
-        elif names_model:
-            result = run_on_model(request, step)
-        else:
-            result = run_request(request, step)
-        if isinstance(result, TrialResult):
-            result.save(folder, force=options.force, progress=step, pdf=options.pdf, head=options.head)
-        else:
-            result.save(folder, force=options.force)
-    if isinstance(result, TrialResult):
-        lines = result.status_lines() if options.verbose else summary_lines(result)
-        findings = result.verdict.uncovered_findings(result.diagnostics)
-        if not options.verbose:
-            causes = {cause.code for cause in result.verdict.causes}
-            findings = [finding for finding in findings if finding.code not in causes]
-        print_result(console, lines, findings, folder, options)
-    else:
-        print_result(console, [(line, None) for line in result.summary()], result.findings, folder, options)
-        if options.pdf:
-            print_lines(console, "No PDF was written, because a result with only torques has no report.")
+        factors = options.factors
+        result = run_request(request, step) if factors is None else vary_request(request, factors, step)
+        result.save(folder, force=options.force, progress=step, pdf=options.pdf, head=options.head)
+    lines = result.status_lines() if options.verbose else summary_lines(result)
+    findings = result.verdict.uncovered_findings(result.diagnostics)
+    if not options.verbose:
+        causes = {cause.code for cause in result.verdict.causes}
+        findings = [finding for finding in findings if finding.code not in causes]
+    print_result(console, lines, findings, folder, options)
     if options.timings:
         _print_timings(folder, time.perf_counter() - start_s, console)
-    return isinstance(result, TrialResult) and result.failed
+    return result.failed
 
 
 def _print_timings(folder: Path, total_s: float, console: Console) -> None:

@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.errors import ResultError
 from biodyn.geometry.rotations import cardan_zxy
 from biodyn.processing.dynamics.actuated_motion import multibody_from_arrays
 from biodyn.processing.dynamics.inverse_dynamics import joint_coordinate_axes
@@ -145,12 +144,7 @@ class MovingBody:
 
 
 def moving_body_from_arrays(arrays: Mapping[str, np.ndarray]) -> MovingBody:
-    """Return the analysis in the arrays of a result; ResultError for older versions without segments."""
-    if "segment_links" not in arrays:
-        raise ResultError(
-            "The result was written by an older version that did not store the axes of the segments.",
-            "Run the trial again with this version.",
-        )
+    """Return the analysis in the arrays of a result."""
     multibody = multibody_from_arrays(arrays)
     q, v, vdot = (np.asarray(arrays[name], dtype=np.float64) for name in ("q", "v", "vdot"))
     known = np.isfinite(np.concatenate([q, v, vdot], axis=1)).all(axis=1)

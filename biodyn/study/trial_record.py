@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError
-from biodyn.output.store.result_reader import OLD_TRIAL_STATUS, TABLE_READERS
+from biodyn.output.store.result_reader import TABLE_READERS
 from biodyn.processing.gait.activity import WALKING
 from biodyn.study.plan import StudyPlan
 
@@ -65,17 +65,14 @@ def write_trial_record(record: TrialRecord, folder: Path) -> None:
 
 def read_trial_record(folder: Path) -> TrialRecord | None:
     """Return the record of a trial's folder; None if it is missing, damaged or of another version."""
-    # Records of version 1 differ in the name of one entry and in the words of the status.
-    read = (1, 2)
     try:
         content = json.loads((folder / TRIAL_RECORD_NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(content, dict) or content.get("record_version") not in read:
+    if not isinstance(content, dict) or content.get("record_version") != RECORD_VERSION:
         return None
     texts = {name: content.get(name, "") for name in ("key", "status", "error", "reason", "hint")}
-    texts["status"] = OLD_TRIAL_STATUS.get(str(texts["status"]), texts["status"])
-    metrics = content.get("metrics", content.get("figures", {}))  # "figures" was the name in version 1
+    metrics = content.get("metrics", {})
     if texts["status"] not in get_args(Status) or not all(isinstance(text, str) for text in texts.values()):
         return None
     if not isinstance(metrics, dict) or not all(_is_metric(value) for value in metrics.values()):

@@ -17,15 +17,13 @@ from biodyn.output.store.result_reader import StoredResult, read_view
 from biodyn.output.store.result_writer import Progress, add_files, result_arrays
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.optional_tables import (
-    CONVERGENCE_DECIMALS,
-    replay_convergence_table,
     replay_drift_table,
     replay_feedback_table,
 )
 from biodyn.processing.dynamics.actuated_motion import ActuatedMotion, actuated_motion_from_arrays
 from biodyn.trial.bodies.opensim_result import model_motion
 from biodyn.trial.result import TrialResult
-from biodyn.verification.replay import Convergence, OpenLoopReplay, ReplayOptions, TrackedReplay, replay_trial
+from biodyn.verification.replay import OpenLoopReplay, ReplayOptions, TrackedReplay, replay_trial
 
 
 @dataclass(frozen=True)
@@ -34,63 +32,53 @@ class ReplayResult:
 
     Attributes:
         actuated: motion and forces. coordinates: indices in q and in v by name. options: options of the replay.
-        walk: open-loop replay by kind of torques (recorded, recomputed); rest: standing body with recorded torques.
-        tracked: replay with feedback, one part per interval without gaps; joints_only: without feedback at the base.
-        convergence: order of convergence of every integrator.
+        walk: open-loop replay by kind of torques (recorded, recomputed).
+        tracked: replay with feedback, one part per interval without gaps.
     """
 
     actuated: ActuatedMotion
     coordinates: Mapping[str, tuple[int, int]]
     options: ReplayOptions
     walk: Mapping[str, OpenLoopReplay]
-    rest: OpenLoopReplay
     tracked: tuple[TrackedReplay, ...]
-    joints_only: tuple[TrackedReplay, ...]
-    convergence: tuple[Convergence, ...]
 
     def tables(self) -> dict[str, Any]:
         """Return the tables of all replays (pandas) by file name."""
         names = {at_v: name for name, (_, at_v) in self.coordinates.items()}
-        cases = {f"walk:{name}": loop for name, loop in self.walk.items()} | {"rest": self.rest}
         return {
-            "replay_drift": replay_drift_table(cases, names),
+            "replay_drift": replay_drift_table(self.walk.values(), names),
             "replay_feedback": replay_feedback_table(
                 self.tracked, self.actuated.time_s, self.actuated.q, self.coordinates
             ),
-            "replay_convergence": replay_convergence_table(self.convergence),
         }
 
     def figures(self) -> dict[str, Any]:
         """Return the descriptions of the figures by file name."""
-        from biodyn.output.figures.trial.quality import convergence_figure, drift_figure, feedback_figure
+        from biodyn.output.figures.trial.quality import drift_figure, feedback_figure
 
-        cases = {f"Walk, {name} torques": loop for name, loop in self.walk.items()} | {"Standing still": self.rest}
+        cases = {f"{name.capitalize()} torques": loop for name, loop in self.walk.items()}
         return {
             "drift": drift_figure(cases, self.actuated.rate_hz, self.options.angle_deg),
             "feedback": feedback_figure(self.tables()["replay_feedback"]),
-            "convergence": convergence_figure(self.convergence),
         }
 
     @property
     def record(self) -> dict[str, Any]:
         """Return the values of `replay.json`."""
-        loops = {**{f"walk_{name}": loop for name, loop in self.walk.items()}, "rest": self.rest}
         return to_json_values(
             {
                 "settings": asdict(self.options),
                 "residual": "applied as an external wrench on the root, in world axes, about the world origin",
                 "open_loop": {
-                    name: {
+                    f"walk_{name}": {
                         "largest_window_s_all_within": loop.prediction_horizon_s,
                         "largest_window_s_half_within": loop.median_horizon_s,
                         "doubling_time_s": loop.doubling_s,
                         "windows": len(loop.deviation.starts),
                     }
-                    for name, loop in loops.items()
+                    for name, loop in self.walk.items()
                 },
                 "tracked": tracking_record(self.tracked),
-                "tracked_joints_only": tracking_record(self.joints_only),
-                "convergence_order": {case.method: case.order for case in self.convergence},
                 "text": self.summary(),
             }
         )
@@ -106,10 +94,6 @@ class ReplayResult:
                 f"{len(loop.deviation.starts)} windows within {tolerance}), {loop.median_horizon_s:.2f} s for half of them"
                 + (f"; a small error doubles in {1000 * loop.doubling_s:.0f} ms." if loop.doubling_s > 0 else ".")
             )
-        lines.append(
-            f"Standing: within {tolerance} for {self.rest.prediction_horizon_s:.2f} s of {s.rest_s:g} s, with "
-            f"rounding errors as the only disturbance."
-        )
         held = tracking_record(self.tracked)
         if math.isfinite(held["joint_error_deg"]):
             lines.append(
@@ -119,13 +103,6 @@ class ReplayResult:
             )
         else:
             lines.append("Tracked: with feedback the body did not follow the recorded motion.")
-        alone = tracking_record(self.joints_only)
-        lines.append(
-            f"With feedback at the joints only: whole-body drift {alone['orientation_error_deg']:.2g}°, "
-            f"feedback torques up to {alone['feedback_peak_Nm']:.2g} Nm."
-        )
-        orders = ", ".join(f"{case.method} {case.order:.1f}" for case in self.convergence if math.isfinite(case.order))
-        lines.append(f"Measured order of convergence: {orders}.")
         return lines
 
     def save(self, folder: str | Path, progress: Progress | None = None) -> Path:
@@ -146,8 +123,7 @@ class ReplayResult:
     ) -> None:
         target.mkdir()
         for name, table in tables.items():
-            decimals = CONVERGENCE_DECIMALS if name == "replay_convergence" else 6
-            write_csv(table, target / f"{name}.csv", decimals)
+            write_csv(table, target / f"{name}.csv", 6)
         if progress is not None:
             progress("drawing the replay")
         from biodyn.output.figures.png import render_png
@@ -187,23 +163,12 @@ def replay(
     )
     if model_file is not None:
         actuated, coordinates = model_motion(arrays, actuated, model_file)
-    replayed = replay_trial(actuated, options, progress or (lambda name: None))
-    return ReplayResult(
-        actuated=actuated,
-        coordinates=coordinates,
-        options=options,
-        walk=replayed.walk,
-        rest=replayed.rest,
-        tracked=replayed.tracked,
-        joints_only=replayed.joints_only,
-        convergence=replayed.convergence,
-    )
+    walk, tracked = replay_trial(actuated, options, progress or (lambda name: None))
+    return ReplayResult(actuated, coordinates, options, walk, tracked)
 
 
 def _coordinate_indices(arrays: Mapping[str, np.ndarray], kind: str, mark: str) -> dict[str, tuple[int, int]]:
     """Return the indices in q and v of the measured or assumed coordinates, by name."""
-    if f"{kind}coordinates" not in arrays:  # results of older versions have no assumed coordinates
-        return {}
     names, at_q, at_v = (arrays[f"{kind}{key}"] for key in ("coordinates", "coordinate_q", "coordinate_v"))
     return {f"{name}{mark}": (int(q), int(v)) for name, q, v in zip(names, at_q, at_v, strict=True)}
 

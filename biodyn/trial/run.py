@@ -80,9 +80,9 @@ def run_request(
 ) -> TrialResult:
     """Return the result of a request, on the scaled skeleton or on the OpenSim model of the settings."""
     if request.settings.model.osim is not None:
-        from biodyn.trial.bodies.opensim import run_complete_analysis
+        from biodyn.trial.bodies.opensim import run_on_model
 
-        return run_complete_analysis(request, progress)
+        return run_on_model(request, progress)
     from biodyn.trial.result import TrialResult
 
     return TrialResult(analyse(request, progress, steps))

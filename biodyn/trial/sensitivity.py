@@ -14,7 +14,7 @@ from biodyn.model.from_library.hip_centre import hip_centre_method_names
 from biodyn.output.store.result_writer import Progress
 from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH
 from biodyn.settings import Settings
-from biodyn.trial.bodies.opensim import ModelResult, run_complete_analysis
+from biodyn.trial.bodies.opensim import ModelResult, run_on_model
 from biodyn.trial.request import RequestInputs, SettingsSource, TrialRequest, trial_request
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse
@@ -81,11 +81,11 @@ def _vary_on_model(request: TrialRequest, factors: Sequence[str], progress: Prog
     for factor in factors:
         if factor in _OF_THE_MODEL:
             raise SettingsError(f"'{factor}' cannot be varied on an OpenSim model: {_OF_THE_MODEL[factor]}.")
-    base = run_complete_analysis(request, progress)
+    base = run_on_model(request, progress)
     if "marker_weights" in factors:
         _require_unequal_weights(base)
     variations = [
-        Variation(factor, level, run_complete_analysis(replace(request, settings=changed)).analysis)
+        Variation(factor, level, run_on_model(replace(request, settings=changed)).analysis)
         for factor, level, changed in _factor_levels(
             factors, _with_entries(request.settings, "uncertainty", compute=False), base.analysis, progress
         )

@@ -439,7 +439,7 @@ def _curve_entry(curve: NormCurve) -> dict[str, Any]:
 
 
 def read_covariates(record: Mapping[str, Any], speed_m_s: float) -> NormCovariates:
-    """Return the person of a record (`run.json`); entries that older versions lack are unknown."""
+    """Return the person of a record (`run.json`)."""
     subject = record["subject"]
     age, leg = subject.get("age_years"), subject.get("leg_length_m")
     kind = (record.get("activity") or {}).get("kind", "walking")
@@ -447,18 +447,14 @@ def read_covariates(record: Mapping[str, Any], speed_m_s: float) -> NormCovariat
     return NormCovariates(age, math.nan if height is None else float(height), leg, speed_m_s, kind)
 
 
-def norms_from_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[Norms, ...]:
-    """Return the norms of a recorded result; for older versions they are selected again."""
-    if ENTRY not in record:
-        return choose_norms(AUTO, read_covariates(record, speed_m_s)).norms
+def norms_from_record(record: Mapping[str, Any]) -> tuple[Norms, ...]:
+    """Return the norms of a recorded result."""
     age = record["subject"].get("age_years")
     return tuple(_norms_from_entry(entry, age) for entry in record[ENTRY]["shown"])
 
 
-def reasons_from_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[str, ...]:
+def reasons_from_record(record: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the reasons of the recorded selection, as sentences."""
-    if ENTRY not in record:
-        return choose_norms(AUTO, read_covariates(record, speed_m_s)).reasons
     return tuple(record[ENTRY]["reasons"])
 
 

@@ -8,7 +8,7 @@ Runge-Kutta method with quaternions normalised after every step, and SciPy's ada
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -73,11 +73,6 @@ def difference(mb: Mechanics, q0: FloatArray, q1: FloatArray) -> FloatArray:
 def coordinate_rates(mb: Mechanics, q: FloatArray, v: FloatArray) -> FloatArray:
     """Return dq/dt (T, nq)."""
     return mb.coordinate_rates(q, v) if isinstance(mb, ReducedTree) else rigid_body.coordinate_rates(mb, q, v)
-
-
-def centre_of_mass(mb: Mechanics, q: FloatArray) -> FloatArray:
-    """Return the centre of mass (T, 3) m."""
-    return mb.centre_of_mass(q) if isinstance(mb, ReducedTree) else rigid_body.centre_of_mass(mb, q)
 
 
 # -- input between the recorded frames ----------------------------------------------------------------------------------
@@ -163,36 +158,6 @@ def residual_wrench(q: FloatArray, tau: FloatArray) -> FloatArray:
     return np.concatenate([rotate_vectors(R, tau[:, :3]) + cross(p, force), force], axis=1)
 
 
-def standing_input(actuated: ActuatedMotion, duration_s: float) -> ActuatedMotion:
-    """Return the input of a body standing still in the posture of the first known frame: the rest case of a replay.
-
-    The feet share the weight, which acts vertically below the centre of mass, so the residual is zero; the torques hold the
-    posture. The equilibrium of a standing body is unstable.
-    """
-    known = np.flatnonzero(actuated.known)
-    if not len(known):
-        raise ResultError("No frame of the trial has motion and torques for a replay.")
-    mb = actuated.mechanics
-    frames = max(round(duration_s * actuated.rate_hz), 1) + 1
-    q = np.repeat(actuated.q[known[:1]], frames, axis=0)
-    still = np.zeros((frames, mb.nv))
-    support = -mb.total_mass_kg * np.array(mb.gravity_W)
-    wrench = np.concatenate([np.cross(centre_of_mass(mb, q[:1])[0], support), support])
-    feet = len(actuated.wrench_bodies)
-    wrenches = np.broadcast_to(wrench / max(feet, 1), (frames, feet, 6)).copy()
-    tau = inverse_dynamics(mb, q, still, still, wrenches, actuated.wrench_bodies)
-    return replace(
-        actuated,
-        time_s=np.arange(frames) / actuated.rate_hz,
-        q=q,
-        v=still,
-        vdot=still,
-        tau=tau,
-        wrenches=wrenches,
-        measured=np.ones(frames, dtype=bool),
-    )
-
-
 # -- integration --------------------------------------------------------------------------------------------------------
 
 Method = Literal["euler", "rk4", "solve_ivp"]
@@ -206,14 +171,12 @@ Feedback = Callable[[IntArray, FloatArray, FloatArray, FloatArray, FloatArray], 
 class ReplayedWindows:
     """Replayed windows: q (W, L + 1, nq), v (W, L + 1, nv) in the frames from each start; NaN after the end or if diverged.
 
-    starts: (W,) first frame of each window, counted from the first of the interval. evaluations: number of evaluations
-    of the equations of motion for all windows together.
+    starts: (W,) first frame of each window, counted from the first of the interval.
     """
 
     starts: IntArray
     q: FloatArray
     v: FloatArray
-    evaluations: int
 
 
 def replay_windows(
@@ -222,41 +185,32 @@ def replay_windows(
     length: int,
     method: Method = "rk4",
     steps: int = 4,
-    rtol: float = 1e-8,
     feedback: Feedback | None = None,
-    offset: FloatArray | None = None,
 ) -> ReplayedWindows:
     """Integrate forward dynamics from the recorded state of each start over `length` frames.
 
     Args:
         starts: (W,) frames counted from the first frame of the interval. Windows end at its last frame.
-        steps: number of equal steps per frame (euler, rk4). rtol: relative tolerance of solve_ivp; the absolute one is
-        rtol / 100.
-        feedback: torques added to the recorded ones.
-        offset: (nv,) initial deviation from the recorded state (to test whether a feedback corrects it).
+        steps: number of equal steps per frame (euler, rk4). feedback: torques added to the recorded ones.
     """
     # a body that rotates faster has diverged from the recorded motion; continuing would overflow
     lost_rad_s = 300.0
     mb, last = stretch.multibody, len(stretch.times_s) - 1
     starts = np.asarray(starts, dtype=np.int64)
     q, v, _ = stretch.curve(stretch.times_s[starts])
-    if offset is not None:
-        q = integrate(mb, q, np.broadcast_to(offset, v.shape).copy())
     all_q = np.full((len(starts), length + 1, mb.nq), np.nan)
     all_v = np.full((len(starts), length + 1, mb.nv), np.nan)
     all_q[:, 0], all_v[:, 0] = q, v
-    stepper = _Stepper(stretch, method, steps, rtol, feedback)
-    evaluations = 0
+    stepper = _Stepper(stretch, method, steps, feedback)
     for frame in range(length):
         alive = np.flatnonzero((starts + frame < last) & np.isfinite(all_q[:, frame]).all(axis=1))
         if not len(alive):
             break
-        q, v, count = stepper(starts[alive] + frame, all_q[alive, frame], all_v[alive, frame])
-        evaluations += count
+        q, v = stepper(starts[alive] + frame, all_q[alive, frame], all_v[alive, frame])
         lost = ~(np.abs(v).max(axis=1) < lost_rad_s)  # NaN also counts as diverged
         q[lost], v[lost] = np.nan, np.nan
         all_q[alive, frame + 1], all_v[alive, frame + 1] = q, v
-    return ReplayedWindows(starts, all_q, all_v, evaluations)
+    return ReplayedWindows(starts, all_q, all_v)
 
 
 @dataclass(frozen=True)
@@ -266,10 +220,9 @@ class _Stepper:
     stretch: ReplayInput
     method: Method
     steps: int
-    rtol: float
     feedback: Feedback | None
 
-    def __call__(self, frames: IntArray, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, int]:
+    def __call__(self, frames: IntArray, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
         start = self.stretch.times_s[frames]
         if self.method == "solve_ivp":
             return self._adaptive_step(frames, start, q, v)
@@ -281,7 +234,7 @@ class _Stepper:
         step = self._euler_step if self.method == "euler" else self._rk4_step
         for k in range(self.steps):
             q, v = step(inputs, k, h, q, v)
-        return q, v, self.steps * (1 if self.method == "euler" else 4) * len(frames)
+        return q, v
 
     def _euler_step(
         self, inputs: _WindowInputs, k: int, h: float, q: FloatArray, v: FloatArray
@@ -305,7 +258,7 @@ class _Stepper:
 
     def _adaptive_step(
         self, frames: IntArray, start: FloatArray, q: FloatArray, v: FloatArray
-    ) -> tuple[FloatArray, FloatArray, int]:
+    ) -> tuple[FloatArray, FloatArray]:
         mb, shape = self.stretch.multibody, (len(q), -1)
 
         def state_derivative(s: float, x: FloatArray) -> FloatArray:
@@ -320,13 +273,13 @@ class _Stepper:
             (0.0, span),
             np.concatenate([q, v], axis=1).ravel(),
             method="DOP853",
-            rtol=self.rtol,
-            atol=0.01 * self.rtol,
+            rtol=1e-8,
+            atol=1e-10,
         )
         state = solution.y[:, -1].reshape(shape)
         if not solution.success:
             state = np.full_like(state, np.nan)
-        return normalise_base_quaternion(state[:, : mb.nq].copy()), state[:, mb.nq :].copy(), solution.nfev * len(q)
+        return normalise_base_quaternion(state[:, : mb.nq].copy()), state[:, mb.nq :].copy()
 
 
 class _WindowInputs:

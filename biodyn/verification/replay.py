@@ -9,9 +9,8 @@ recorded motion and should be small relative to the recorded torques.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -30,7 +29,6 @@ from biodyn.verification.integrators import (
     mass_matrix,
     replay_inputs,
     replay_windows,
-    standing_input,
 )
 
 _BASE = 6  # velocity coordinates of the floating base
@@ -188,24 +186,17 @@ def replay_with_feedback(
     method: Method,
     steps: int,
     bandwidth_hz: float,
-    base: bool = True,
-    offset: FloatArray | None = None,
 ) -> tuple[TrackedReplay, ...]:
     """Replay every interval from its first to its last frame with feedback.
 
     The feedback is tau_f = M(q) (w^2 e + 2 w edot), e = recorded - replayed, w = 2 pi bandwidth: a critically damped spring
-    for every coordinate. At the base it adds to the residual. Without `base` only the joints have feedback, with
-    M_eff = M_jj - M_jb M_bb^-1 M_bj, the joint inertia of a freely floating body. The motion of the whole body then depends
-    only on the given external wrenches: the body slowly falls over, the feet move away from the position of the recorded
-    ground force, and the torques grow.
+    for every coordinate. At the base it adds to the residual.
     """
     results = []
     for stretch in replay_inputs(actuated, "recorded"):
         first, last = stretch.frames
-        law = feedback_law(actuated.mechanics, actuated.q[first : last + 1], bandwidth_hz, base)
-        window = replay_windows(
-            stretch, np.zeros(1, dtype=np.int64), last - first, method, steps, feedback=law, offset=offset
-        )
+        law = feedback_law(actuated.mechanics, actuated.q[first : last + 1], bandwidth_hz)
+        window = replay_windows(stretch, np.zeros(1, dtype=np.int64), last - first, method, steps, feedback=law)
         q, v = window.q[0], window.v[0]
         frames = np.arange(last - first + 1)
         q_ref, v_ref, _ = stretch.curve(stretch.times_s)
@@ -219,16 +210,9 @@ def replay_with_feedback(
     return tuple(results)
 
 
-def feedback_law(mb: Mechanics, q: FloatArray, bandwidth_hz: float, base: bool) -> Feedback:
+def feedback_law(mb: Mechanics, q: FloatArray, bandwidth_hz: float) -> Feedback:
     """Return the feedback of `replay_with_feedback` for configurations q (N, nq); inertia is constant over each frame."""
     inertia = mass_matrix(mb, q)
-    if not base:
-        M_bj = inertia[:, :_BASE, _BASE:]
-        joints = inertia[:, _BASE:, _BASE:] - np.swapaxes(M_bj, 1, 2) @ np.linalg.solve(
-            inertia[:, :_BASE, :_BASE], M_bj
-        )
-        inertia = np.zeros_like(inertia)
-        inertia[:, _BASE:, _BASE:] = joints
     stiffness = (2.0 * np.pi * bandwidth_hz) ** 2
     damping = 2.0 * 2.0 * np.pi * bandwidth_hz  # critical damping: no overshoot
 
@@ -240,62 +224,6 @@ def feedback_law(mb: Mechanics, q: FloatArray, bandwidth_hz: float, base: bool) 
         return torque
 
     return feedback_torques
-
-
-@dataclass(frozen=True)
-class Convergence:
-    """Errors of one integrator over the same short windows, relative to the exact solution.
-
-    Attributes:
-        method, window_s: integrator and window length. control: steps per frame, or the relative tolerance of solve_ivp.
-        error: largest error of any coordinate at the end of any window, rad or m, for each control. evaluations: evaluations of
-            the equations of motion per window. order: slope of log error over log step, NaN for solve_ivp.
-    """
-
-    method: Method
-    window_s: float
-    control: tuple[float, ...]
-    error: tuple[float, ...]
-    evaluations: tuple[float, ...]
-    order: float
-
-
-def measure_convergence(
-    actuated: ActuatedMotion, window_s: float, steps: Sequence[int], tolerances: Sequence[float]
-) -> tuple[Convergence, ...]:
-    """Measure the order of every integrator for a known exact solution: recomputed torques and the recorded curve."""
-    # number of windows for the order of convergence; more would only take more time
-    order_windows = 8
-    stretch = max(replay_inputs(actuated, "recomputed"), key=lambda stretch: len(stretch.times_s))
-    length = max(round(min(window_s * actuated.rate_hz, len(stretch.times_s) - 1)), 1)
-    starts = np.unique(np.linspace(0, len(stretch.times_s) - 1 - length, order_windows).astype(np.int64))
-    exact = stretch.curve(stretch.times_s[starts + length])[0]
-    results = []
-    for method in METHODS:
-        controls: Sequence[float] = tolerances if method == "solve_ivp" else steps
-        errors, evaluations = [], []
-        for control in controls:
-            kind = {"rtol": control} if method == "solve_ivp" else {"steps": int(control)}
-            replayed = replay_windows(stretch, starts, length, method, **kind)  # type: ignore[arg-type]
-            errors.append(float(np.abs(difference(actuated.mechanics, exact, replayed.q[:, -1])).max()))
-            evaluations.append(replayed.evaluations / len(starts))
-        order = (
-            np.nan if method == "solve_ivp" else _convergence_order(np.array(controls, dtype=float), np.array(errors))
-        )
-        results.append(
-            Convergence(method, length / actuated.rate_hz, tuple(controls), tuple(errors), tuple(evaluations), order)
-        )
-    return tuple(results)
-
-
-def _convergence_order(steps: FloatArray, errors: FloatArray) -> float:
-    """Return the slope of log error over log step for the finest steps above round-off."""
-    # smaller errors (rad, m) are rounding errors and do not determine the order
-    round_off = 1e-11
-    usable = np.flatnonzero(np.isfinite(errors) & (errors > round_off))[-3:]
-    if len(usable) < 2:
-        return float("nan")
-    return float(-np.polyfit(np.log(steps[usable]), np.log(errors[usable]), 1)[0])
 
 
 def _concatenate_deviations(parts: Sequence[Deviation]) -> Deviation:
@@ -374,23 +302,6 @@ _TORQUES: tuple[Torques, ...] = ("recorded", "recomputed")
 
 
 @dataclass(frozen=True)
-class ForwardReplay:
-    """Result of the replay of a trial.
-
-    Attributes:
-        walk: open-loop replay by kind of torques (recorded, recomputed); rest: the standing body, recorded torques.
-        tracked: replay with feedback, one part per interval; joints_only: without feedback at the base.
-        convergence: errors of every integrator.
-    """
-
-    walk: Mapping[str, OpenLoopReplay]
-    rest: OpenLoopReplay
-    tracked: tuple[TrackedReplay, ...]
-    joints_only: tuple[TrackedReplay, ...]
-    convergence: tuple[Convergence, ...]
-
-
-@dataclass(frozen=True)
 class ReplayOptions:
     """Options of a replay.
 
@@ -399,7 +310,6 @@ class ReplayOptions:
         windows_s: lengths of the windows; start_every_s: interval between their starts. step_s: longest fixed step.
         angle_deg, position_m: tolerance of a replay: joint angle, and distance of the pelvis from the recorded motion.
         feedback_hz: bandwidth of the tracked replay; at least 10 Hz, because errors of a stance foot double in 10-20 ms.
-        rest_s: duration of quiet standing.
 
     Raises SettingsError for an unknown integrator.
     """
@@ -411,37 +321,32 @@ class ReplayOptions:
     angle_deg: float = 1.0
     position_m: float = 0.01
     feedback_hz: float = 20.0
-    rest_s: float = 0.5
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise SettingsError(f"There is no integrator '{self.method}'.", f"Integrators: {', '.join(METHODS)}.")
 
 
-def replay_trial(actuated: ActuatedMotion, options: ReplayOptions, say: Callable[[str], None]) -> ForwardReplay:
-    """Integrate forward dynamics with the torques and ground wrenches of a trial; `say` is called with the name of each step."""
-    order_tolerances = (1e-4, 1e-8, 1e-12)
-    order_steps = (1, 2, 4, 8, 16)
-    order_window_s = 0.1
+def replay_trial(
+    actuated: ActuatedMotion, options: ReplayOptions, say: Callable[[str], None]
+) -> tuple[dict[str, OpenLoopReplay], tuple[TrackedReplay, ...]]:
+    """Integrate forward dynamics with the torques and ground wrenches of a trial; `say` is called with the name of each step.
+
+    Returns the open-loop replay by kind of torques, and the replay with feedback, one part per interval.
+    """
     steps = max(math.ceil(1.0 / (actuated.rate_hz * options.step_s) - 1e-9), 1)
-    common: dict[str, Any] = {
-        "method": options.method,
-        "steps": steps,
-        "start_every_s": options.start_every_s,
-        "angle_rad": math.radians(options.angle_deg),
-        "position_m": options.position_m,
-    }
     walk: dict[str, OpenLoopReplay] = {}
     for torques in _TORQUES:
         say(f"replaying windows with {torques} torques")
-        walk[torques] = replay_open_loop(actuated, torques, options.windows_s, **common)
-    say("standing still")
-    still = standing_input(actuated, options.rest_s)
-    windows = tuple(window for window in options.windows_s if window <= options.rest_s) or (options.rest_s,)
-    rest = replay_open_loop(still, "recorded", windows, **{**common, "start_every_s": 2.0 * options.rest_s})
+        walk[torques] = replay_open_loop(
+            actuated,
+            torques,
+            options.windows_s,
+            method=options.method,
+            steps=steps,
+            start_every_s=options.start_every_s,
+            angle_rad=math.radians(options.angle_deg),
+            position_m=options.position_m,
+        )
     say("replaying under feedback")
-    how: dict[str, Any] = {"method": options.method, "steps": steps, "bandwidth_hz": options.feedback_hz}
-    everywhere, joints_only = replay_with_feedback(actuated, **how), replay_with_feedback(actuated, **how, base=False)
-    say("measuring the integrators")
-    orders = measure_convergence(actuated, order_window_s, order_steps, order_tolerances)
-    return ForwardReplay(walk, rest, everywhere, joints_only, orders)
+    return walk, replay_with_feedback(actuated, method=options.method, steps=steps, bandwidth_hz=options.feedback_hz)

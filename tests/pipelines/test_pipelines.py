@@ -17,12 +17,13 @@ import biodyn
 from biodyn.settings import settings_from
 
 PIPELINES = Path(__file__).parents[2] / "pipelines"
+BENCHMARKS = PIPELINES.with_name("benchmarks")
 NAMES = [path.stem for path in sorted(PIPELINES.glob("*.py"))]
 
 
-def load(name: str) -> ModuleType:
+def load(name: str, folder: Path = PIPELINES) -> ModuleType:
     """Import a script by its path, as `python pipelines/NAME.py` would."""
-    spec = importlib.util.spec_from_file_location(name, PIPELINES / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -121,7 +122,7 @@ Change = Callable[[str, np.ndarray], np.ndarray]
 
 @pytest.fixture(scope="module")
 def agreeing(laboratory: Laboratory) -> dict[str, np.ndarray]:
-    settings = PIPELINES / "compare_with_lab_software.toml"
+    settings = BENCHMARKS / "compare_with_lab_software.toml"
     return channels(biodyn.run_trial(laboratory.walk, settings=settings))
 
 
@@ -138,7 +139,7 @@ def test_comparison_with_channels_that_agree(
 ) -> None:
     with_channels(laboratory, tmp_path / "lab" / "session" / "subject", agreeing)
     table = tmp_path / "agreement.csv"
-    assert load("compare_with_lab_software").main([str(tmp_path), "--csv", str(table)]) == 0
+    assert load("compare_with_lab_software", BENCHMARKS).main([str(tmp_path), "--csv", str(table)]) == 0
     found = pd.read_csv(table)
     assert len(found) == 12  # three joints, two sides, angle and moment; the static trial is not compared
     assert found["meets_targets"].all()
@@ -155,7 +156,7 @@ def test_comparison_with_channels_that_differ(
     off = {n: v + (5.0 if n.endswith("Angles") else 200.0) for n, v in agreeing.items()}
     copy = with_channels(laboratory, tmp_path / "lab" / "session" / "subject", off)
     table = tmp_path / "agreement.csv"
-    assert load("compare_with_lab_software").main([str(copy.walk), "--csv", str(table)]) == 1
+    assert load("compare_with_lab_software", BENCHMARKS).main([str(copy.walk), "--csv", str(table)]) == 1
     found = pd.read_csv(table)
     angles, moments = found[found["kind"] == "angle"], found[found["kind"] == "moment"]
     np.testing.assert_allclose(angles["offset"], -5.0, atol=1e-3)
@@ -165,7 +166,7 @@ def test_comparison_with_channels_that_differ(
 
 
 def test_nothing_to_compare(laboratory: Laboratory, capsys: pytest.CaptureFixture[str]) -> None:
-    assert load("compare_with_lab_software").main([str(laboratory.folder)]) == 2
+    assert load("compare_with_lab_software", BENCHMARKS).main([str(laboratory.folder)]) == 2
     assert "Nothing to compare" in capsys.readouterr().err
 
 
@@ -174,7 +175,9 @@ def test_agreement_with_plug_in_gait(real_data: Path, tmp_path: Path) -> None:
     """One published recording: angles and ankle moments agree as the targets say; hip and knee moments nearly (see
     docs/validation.md for all files)."""
     table = tmp_path / "agreement.csv"
-    load("compare_with_lab_software").main([str(real_data / "gait/btk_pig/PiG_Motion3_FF.c3d"), "--csv", str(table)])
+    load("compare_with_lab_software", BENCHMARKS).main(
+        [str(real_data / "gait/btk_pig/PiG_Motion3_FF.c3d"), "--csv", str(table)]
+    )
     found = pd.read_csv(table).set_index(["variable", "side"])
     assert len(found) == 12
     assert found[found["kind"] == "angle"]["meets_targets"].all()

@@ -74,7 +74,7 @@ def hostile(walk_result: TrialResult) -> list[Any]:
         input={**record["input"], "file": "x" * 300 + ".c3d"},
         verdict="fail",
         verdict_checks=[check] * 12,
-        diagnostics=[note] * 150,  # more than four pages hold
+        diagnostics=[note] * 150,
     )
     no_curves = {**view.tables, "gait_cycles": view.tables["gait_cycles"].iloc[:0]}
     return _pages(trial_pdf(dataclasses.replace(view, tables=no_curves), _HEAD))
@@ -93,8 +93,7 @@ def walk_pages(walk_pdf: bytes) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_hostile_names_are_text_and_keep_to_four_pages(hostile: list[Any]) -> None:
-    assert len(hostile) <= 4
+def test_hostile_names_are_text(hostile: list[Any]) -> None:
     first = _words(hostile[0])
     for text in (
         _HEAD.laboratory,
@@ -249,11 +248,10 @@ def test_on_the_command_line(walk_result: TrialResult, tmp_path: Path, blank_fig
 
 @pytest.mark.slow
 def test_where_nothing_fits_there_are_more_pages_and_nothing_is_cut() -> None:
-    def write(paper: PdfWriter) -> bool:
+    def write(paper: PdfWriter) -> None:
         paper.begin_page()
         for number in range(60):
             paper.write_paragraph(f"sentence {number} of those that must be told. " * 12)
-        return paper.page_count <= 1
 
     pages = _pages(typeset_pages("title", "foot", Letterhead(), write))
     text = "".join(map(_words, pages))
@@ -264,12 +262,11 @@ def test_where_nothing_fits_there_are_more_pages_and_nothing_is_cut() -> None:
 def test_a_figure_is_not_squeezed_into_the_end_of_a_page() -> None:
     panel = Panel("Curve", Axis(), Axis("degrees"), (Line(np.arange(3.0), np.arange(3.0), "ink"),))
 
-    def write(paper: PdfWriter) -> bool:
+    def write(paper: PdfWriter) -> None:
         paper.begin_page()
         while paper.remaining_height > 30.0:
             paper.write_paragraph("a line")
         paper.draw_figure(Figure("One", (panel,)), 100.0)
-        return True
 
     pages = _pages(typeset_pages("title", "foot", Letterhead(), write))
     assert len(pages) == 2
@@ -277,9 +274,8 @@ def test_a_figure_is_not_squeezed_into_the_end_of_a_page() -> None:
 
 
 def test_a_narrow_column_has_room_for_its_number() -> None:
-    def write(paper: PdfWriter) -> bool:
+    def write(paper: PdfWriter) -> None:
         paper.begin_page()
         paper.write_table(("compared", "#n"), [("a and b", "6")], (100, 1))
-        return True
 
     assert "6" in _words(_pages(typeset_pages("title", "foot", Letterhead(), write))[0])

@@ -20,7 +20,6 @@ from biodyn.output.report.page import load_resource
 from biodyn.output.report.sections.verdict import verdict_sentence
 from biodyn.output.report.trial_page import render_trial_report
 from biodyn.output.store.record import run_record
-from biodyn.output.store.result_reader import translate_record
 from biodyn.output.store.result_writer import trial_view
 from biodyn.processing.signals.gaps import Gap
 from biodyn.uncertainty.propagation_inputs import load_magnitudes
@@ -322,28 +321,6 @@ def test_mass_scales_the_limits_and_the_text() -> None:
     assert "60.0 kg" in by_code(still)["body-weight"].text
     heavier = by_code(with_mass(still, 2.0 * MASS_KG))["body-weight"]
     assert "120.0 kg" in heavier.text
-
-
-# -- results of version 0.1.0 -----------------------------------------------------------------------------------------
-
-
-def test_old_results_are_read_in_current_words() -> None:
-    old = {
-        "status": "look",
-        "checks": [
-            {"code": "gaps", "title": "Gaps", "status": "look", "text": "1 left.", "hint": "Fill it."},
-            {"code": "solved", "title": "Frames fitted", "status": "good", "text": "All.", "hint": ""},
-        ],
-        "data_checks": [{"key": "zero", "status": "unknown"}],
-        "diagnostics": [{"code": "odd-thing", "severity": "warning", "message": "Odd.", "hint": "Look."}],
-    }
-    record = translate_record(old)
-    assert record["verdict"] == "warn"
-    assert [check["status"] for check in record["checks"]] == ["warn", "pass"]
-    assert record["data_checks"][0]["status"] == "not_assessed"
-    assert [cause["title"] for cause in record["verdict_checks"]] == ["Gaps", "Odd thing"]
-    assert translate_record(record) is record
-    assert old["checks"][0]["status"] == "look"  # nothing was changed in place
 
 
 # -- how the four states are shown ------------------------------------------------------------------------------------

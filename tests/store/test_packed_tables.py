@@ -180,7 +180,7 @@ def test_every_command_takes_a_packed_result(both: tuple[Path, Path], tmp_path: 
     ):
         done = CliRunner().invoke(app, [str(word) for word in command])
         assert done.exit_code in (0, 1), (command, done.output)
-    short = ReplayOptions(windows_s=(0.05, 0.1), start_every_s=0.2, rest_s=0.2)
+    short = ReplayOptions(windows_s=(0.05, 0.1), start_every_s=0.2)
     drift = [biodyn.replay(folder, short).tables()["replay_drift"].select_dtypes("number") for folder in (text, tight)]
     # what a replay multiplies errors by in a tenth of a second is far below the five decimals of its tables
     np.testing.assert_allclose(drift[1], drift[0], atol=1e-5)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.stored import OLD, contents, made, note, unpacked
+from support.stored import contents, made, note
 
 from biodyn.errors import ResultError
 from biodyn.output.store.folder import (
@@ -51,24 +51,12 @@ def test_a_failure_keeps_the_older_result(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["walk"]
 
 
-@pytest.mark.parametrize("listed", [True, False])
-def test_an_older_result_is_replaced_whole(tmp_path: Path, listed: bool) -> None:
-    target = made(tmp_path / "walk", listed=listed)
+def test_an_older_result_is_replaced_whole(tmp_path: Path) -> None:
+    target = made(tmp_path / "walk")
     with write_folder(target, force=True) as place:
         (place / RECORD_NAME).write_text("new", encoding="utf-8")
     assert os.listdir(target) == [RECORD_NAME]
     assert os.listdir(tmp_path) == ["walk"]
-
-
-@pytest.mark.parametrize("name", OLD)
-def test_a_result_of_the_first_version_is_replaced_whole(tmp_path: Path, name: str) -> None:
-    target = unpacked(name, tmp_path)
-    (target / "figures").mkdir(exist_ok=True)
-    (target / "figures" / "residual.png").touch()
-    (target / "report.html").touch()
-    with write_folder(target, force=True) as place:
-        (place / RECORD_NAME).write_text("new", encoding="utf-8")
-    assert list(contents(target)) == [RECORD_NAME]
 
 
 def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
@@ -160,12 +148,9 @@ def _hidden(folder: Path) -> None:
 FOREIGN = (_beside, _among_the_tables, _in_a_folder, _linked, _another_result, _own_figure, _hidden)
 
 
-@pytest.mark.parametrize("listed", [True, False])
 @pytest.mark.parametrize("put", FOREIGN)
-def test_force_replaces_no_folder_with_something_else_in_it(
-    tmp_path: Path, put: Callable[[Path], None], listed: bool
-) -> None:
-    target = made(tmp_path / "walk", listed=listed)
+def test_force_replaces_no_folder_with_something_else_in_it(tmp_path: Path, put: Callable[[Path], None]) -> None:
+    target = made(tmp_path / "walk")
     put(target)
     before = contents(tmp_path)
     with pytest.raises(ResultError, match="biodyn did not write") as refused, write_folder(target, force=True):
@@ -235,12 +220,11 @@ def test_a_link_to_the_recordings_is_no_place_for_a_result(tmp_path: Path) -> No
 # -- folders of a study, which are replaced without being asked ---------------------------------------------------
 
 
-@pytest.mark.parametrize("listed", [True, False])
 @pytest.mark.parametrize("put", FOREIGN)
 def test_in_a_study_other_files_stay_and_the_new_ones_come_beside_them(
-    tmp_path: Path, put: Callable[[Path], None], listed: bool
+    tmp_path: Path, put: Callable[[Path], None]
 ) -> None:
-    target = made(tmp_path / "walk", listed=listed)
+    target = made(tmp_path / "walk")
     put(target)
     foreign = {
         name: data for name, data in contents(tmp_path).items() if "events" not in name and RECORD_NAME not in name

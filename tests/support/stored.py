@@ -1,37 +1,26 @@
-"""The two stored result folders of biodyn 0.1.0 (`data/README.md`), and small made ones."""
+"""Small made result folders, and their contents."""
 
 from __future__ import annotations
 
 import json
-import tarfile
 from pathlib import Path
 
 from biodyn.output.store.folder import RECORD_NAME
 from biodyn.output.store.result_writer import write_manifest
 
 DATA = Path(__file__).parent / "data"
-OLD = ("plain", "varied")
 
 
-def unpacked(name: str, folder: Path) -> Path:
-    """Unpack a stored result folder below `folder`."""
-    with tarfile.open(DATA / f"{name}.tar.xz") as archive:
-        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python before 3.11.4 has none
-        archive.extractall(folder)
-    return folder / name
-
-
-def made(folder: Path, note: str = "old", listed: bool = True) -> Path:
-    """A folder that counts as a result: its record and a table; `listed` False: as 0.1.0 wrote it, without a list."""
+def made(folder: Path, note: str = "old") -> Path:
+    """A folder that counts as a result: its record and a table."""
     (folder / "tables").mkdir(parents=True)
     (folder / "tables" / "events.csv").write_text("time_s\n", encoding="utf-8")
     record = {
-        "record_version": 2 if listed else 1, "versions": {"biodyn": "0.1.0"}, "note": note,
+        "record_version": 2, "versions": {"biodyn": "0.1.0"}, "note": note,
         "input": {}, "settings": {}, "subject": {},
     }  # fmt: skip
     (folder / RECORD_NAME).write_text(json.dumps(record), encoding="utf-8")
-    if listed:
-        write_manifest(folder)
+    write_manifest(folder)
     return folder
 
 

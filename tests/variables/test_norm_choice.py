@@ -115,16 +115,11 @@ def test_the_record_gives_the_same_norms_back() -> None:
         "subject": {"age_years": 34.0, "height_m": 1.8, "leg_length_m": 0.95},
         "norms": norms_record("auto", covariates),
     }
-    for mine, theirs in zip(choose_norms("auto", covariates).norms, norms_from_record(record, math.nan), strict=True):
+    for mine, theirs in zip(choose_norms("auto", covariates).norms, norms_from_record(record), strict=True):
         assert mine.description == theirs.description
         for name, curve in mine.curves.items():
             np.testing.assert_array_equal(curve.mean, theirs.curves[name].mean)
         assert mine.scalars == theirs.scalars
-
-
-def test_older_records_choose_by_what_they_know() -> None:
-    record = {"subject": {"height_m": 1.8}, "activity": {"kind": "walking"}}
-    assert "adults_fukuchi_2018" in {one.name for one in norms_from_record(record, 1.3)}
 
 
 def test_size_goes_out_of_speed_cadence_and_step() -> None:

@@ -1,8 +1,7 @@
 """Elements of PDF reports: head, paragraphs, lists, tables, grid of curves, figures. Requires the extra `pdf` (fpdf2).
 
 In: the content of a report (`trial_pdf`, and those of sessions and studies), and the head of the laboratory. Out: the
-bytes of a PDF with a limited number of pages: content that does not fit is set in a smaller font, then lists are shortened,
-with the number of omitted entries.
+bytes of a PDF; long lists are shortened, with the number of omitted entries.
 """
 
 from __future__ import annotations
@@ -51,17 +50,15 @@ def trial_pdf(view: TrialView, head: Letterhead | None = None) -> bytes:
     record, page = view.record, TrialPage(view, {})
     file = record["input"]["file"]
 
-    def write_pages(paper: PdfWriter) -> bool:
+    def write_pages(paper: PdfWriter) -> None:
         paper.begin_page()
         _write_first_page(paper, page)
-        fits = paper.page_count == 1
         _write_curve_pages(paper, page)
         paper.begin_page()
         _write_emg(paper, page)
         _write_norm_table(paper, page)
         _write_check_list(paper, page)
         paper.draw_signature_line()
-        return fits and paper.page_count <= 3 + ("emg" in page.tables) + paper.longer
 
     foot = f"{file} · biodyn {record['versions']['biodyn']}"
     title = f"{record['subject']['name']}, {file}"
@@ -249,28 +246,22 @@ def _require_texts(table: object, path: str | Path) -> None:
 # A4, mm
 _MARGIN, _BOTTOM = 15.0, 16.0
 _LONGEST_NAME = 160  # number of letters
-# Font size in points, maximum number of entries of a list, and True for an additional page, in the order of attempts.
-_ATTEMPTS = (
-    *((size, 1000, False) for size in (9.0, 8.0)),
-    *((size, 1000, True) for size in (9.0, 8.0, 7.0, 6.0)),
-    *((6.0, most, True) for most in (20, 10, 5)),
-)
+_SIZE = 8.0  # font size, points
+_MOST_ENTRIES = 40  # of a list
 _LINE = 0.47  # line spacing in mm per point of font size
 
 
 def typeset_pages(
-    title: str, foot: str, head: Letterhead, write: Callable[[PdfWriter], bool], colors: str = ""
+    title: str, foot: str, head: Letterhead, write: Callable[[PdfWriter], None], colors: str = ""
 ) -> bytes:
-    """Return the PDF written by `write` in the largest font with which everything fits.
+    """Return the PDF written by `write`.
 
-    `title`: title of the file; `foot`: text below every page; `colors`: as in [report] colors. If no font fits, the smallest is
-    used with more pages. Raises ResultError if the PDF library is not installed.
+    `title`: title of the file; `foot`: text below every page; `colors`: as in [report] colors. Raises ResultError if the PDF
+    library is not installed.
     """
     require_pdf_library()
-    for size, most, longer in _ATTEMPTS:
-        paper = PdfWriter(_new_pdf(title, foot), head, size, most, longer, colors)
-        if write(paper):
-            break
+    paper = PdfWriter(_new_pdf(title, foot), head, colors)
+    write(paper)
     return bytes(paper.pages.output())
 
 
@@ -301,22 +292,11 @@ def _new_pdf(title: str, foot: str) -> FPDF:
 
 @dataclass(frozen=True)
 class PdfWriter:
-    """Pages of a PDF in a font of `size` points; lists have at most `most` entries.
-
-    `longer`: True if an additional page may be used.
-    """
+    """Pages of a PDF."""
 
     pages: FPDF
     head: Letterhead
-    size: float
-    most: int
-    longer: bool
     colors: str = ""
-
-    @property
-    def page_count(self) -> int:
-        """Number of pages."""
-        return int(self.pages.page_no())
 
     def begin_page(self, *, landscape: bool = False) -> None:
         """Begin a page."""
@@ -337,6 +317,11 @@ class PdfWriter:
             pages.line(pages.l_margin, pages.get_y(), pages.w - pages.r_margin, pages.get_y())
 
     @property
+    def width_in_letters(self) -> float:
+        """Width of the text area, in font sizes."""
+        return float(self.pages.epw / (_SIZE * 25.4 / 72.0))
+
+    @property
     def remaining_height(self) -> float:
         """Remaining height of the page, mm."""
         return float(self.pages.h - _BOTTOM - self.pages.get_y())
@@ -348,7 +333,7 @@ class PdfWriter:
         shown = [*above, *((fact.label, f"{fact.value} ({fact.note})" if fact.note else fact.value) for fact in facts)]
         with pages.table(
             col_widths=(24, 66, 24, 66) if len(shown) > 1 else (24, 156),
-            line_height=self.size * _LINE,
+            line_height=_SIZE * _LINE,
             borders_layout="NONE",
             first_row_as_headings=False,
             text_align="LEFT",
@@ -360,10 +345,10 @@ class PdfWriter:
             for pair in pairs:
                 row = table.row()
                 for label, text in pair:
-                    pages.set_font(FONT, size=self.size - 1.0)
+                    pages.set_font(FONT, size=_SIZE - 1.0)
                     pages.set_text_color(90)
                     row.cell(displayable_text(label, _LONGEST_NAME))
-                    pages.set_font(FONT, size=self.size)
+                    pages.set_font(FONT, size=_SIZE)
                     pages.set_text_color(0)
                     row.cell(displayable_text(text, 2 * _LONGEST_NAME))
 
@@ -375,15 +360,15 @@ class PdfWriter:
 
     def write_paragraph(self, text: str, *, smaller: float = 0.0, bold: bool = False) -> None:
         """Write a paragraph."""
-        self._write_line(displayable_text(text), self.size - smaller, "B" if bold else "")
+        self._write_line(displayable_text(text), _SIZE - smaller, "B" if bold else "")
 
     def write_list(self, texts: Sequence[str]) -> None:
         """Write a list of sentences, with the number of omitted ones."""
-        for text in texts[: self.most]:
+        for text in texts[:_MOST_ENTRIES]:
             self.write_paragraph(text)
             self.pages.ln(0.8)
-        if len(texts) > self.most:
-            self.write_paragraph(f"{len(texts) - self.most} more entries: see report.html.", bold=True)
+        if len(texts) > _MOST_ENTRIES:
+            self.write_paragraph(f"{len(texts) - _MOST_ENTRIES} more entries: see report.html.", bold=True)
 
     def write_table(self, heads: Sequence[str], rows: Sequence[Sequence[object]], widths: Sequence[float]) -> None:
         """Write a table with the width of the page; columns with a title that starts with "#" are right-aligned."""
@@ -391,22 +376,20 @@ class PdfWriter:
 
         pages = self.pages
         pages.ln(0.8)
-        pages.set_font(FONT, size=self.size)
+        pages.set_font(FONT, size=_SIZE)
         least = 0.03 * sum(widths)  # narrower columns have no room for a letter
         with pages.table(
             col_widths=tuple(max(width, least) for width in widths),
             text_align=tuple("RIGHT" if head.startswith("#") else "LEFT" for head in heads),
-            line_height=self.size * _LINE,
+            line_height=_SIZE * _LINE,
             borders_layout="HORIZONTAL_LINES",
             headings_style=FontFace(emphasis="BOLD"),
             padding=(0.2, 0.8),
         ) as table:
             table.row([head.removeprefix("#") for head in heads])
-            for row in rows[: self.most]:
+            for row in rows:
                 table.row([displayable_text(cell, 2 * _LONGEST_NAME) for cell in row])
         pages.ln(0.8)
-        if len(rows) > self.most:
-            self.write_paragraph(f"{len(rows) - self.most} more rows: see report.html.", bold=True)
 
     def draw_curve_grid(
         self, title: str, known: Collection[str], describe: Callable[[str], Described], keys: Sequence[Key], below: str
@@ -417,7 +400,7 @@ class PdfWriter:
         pages = self.pages
         x0, top, width = pages.l_margin, pages.get_y(), pages.epw
         halves = _pair_rows(standard_page_rows(known))
-        gap, text_size, text = 4.0, min(7.0, self.size - 1.5), displayable_text(below)
+        gap, text_size, text = 4.0, _SIZE - 1.5, displayable_text(below)
         columns = 6 if any(loads is not None for _, loads in halves) else 3
         pages.set_font(FONT, size=text_size)
         text_height = cast(float, pages.multi_cell(0, text_size * _LINE, text, dry_run=True, output="HEIGHT"))
@@ -452,7 +435,7 @@ class PdfWriter:
         pages = self.pages
         pages.ln(12)
         pages.line(pages.l_margin, pages.get_y(), pages.l_margin + 80.0, pages.get_y())
-        self._write_line(displayable_text(f"Date, signature: {self.head.signed_by}", _LONGEST_NAME), self.size, "")
+        self._write_line(displayable_text(f"Date, signature: {self.head.signed_by}", _LONGEST_NAME), _SIZE, "")
 
     def _write_line(self, text: str, size: float, style: str) -> None:
         self.pages.set_font(FONT, style, size)

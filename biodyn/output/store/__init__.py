@@ -1,10 +1,9 @@
-"""Result folders: writing, manifest, and readers of all versions.
+"""Result folders: writing, manifest, and readers.
 
 In: a `TrialView` and a path. Out: a folder that is complete or absent; reading returns the same view, or a `StoredResult`
 with the tables as attributes (`biodyn.load`). Files that biodyn did not write are never removed or replaced.
 
 Read `folder.py` (file names, manifest, atomic replacement, stale temporary folders), `record.py` (content of `run.json`, copies
 of the user's input files), then `result_writer.py` (with the arrays of `result.npz`) and `result_reader.py`. The reader
-follows the manifest in `run.json`; folders of version 0.1.0, which have none, are read by the file names of that version
-(`library/results/version_1.toml`).
+follows the manifest in `run.json`.
 """

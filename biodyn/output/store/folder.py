@@ -22,11 +22,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from biodyn.errors import ResultError, printable_text
-from biodyn.library.toml_files import load_table
 
 # -- names
 
-# version 2: with a manifest, and `verdict` and `verdict_checks` instead of `status` (translated in `result_reader.py`)
+#: Results of version 1 (biodyn 0.1.0) are not readable.
 RECORD_VERSION = 2
 RECORD_NAME = "run.json"
 #: Record of a folder of exported files.
@@ -39,8 +38,7 @@ DIGEST_ENTRY = "record_sha256"
 DIGESTS = (DIGEST_ENTRY, "looked_at_sha256")
 TIMINGS_ENTRY = "timings_s"
 
-#: Entry of `run.json` with the kind of a result that is not a walk, and the kind of a result with torques of an OpenSim
-#: model only.
+#: Entry of `run.json` with the kind of a result on an OpenSim model, and this kind.
 KIND_ENTRY = "kind"
 COORDINATES = "coordinates"
 
@@ -59,7 +57,7 @@ INPUTS_FOLDER = "inputs"
 #: Folder of a replay in the result folder, and its files.
 REPLAY_FOLDER = "replay"
 REPLAY_RECORD = "replay.json"
-REPLAY_FIGURES = ("drift", "feedback", "convergence")
+REPLAY_FIGURES = ("drift", "feedback")
 
 
 CSV_SUFFIX, PACKED_SUFFIX = ".csv", ".parquet"
@@ -81,11 +79,6 @@ def packed_table_path(name: str) -> str:
 IsWritten = Callable[[str], bool]
 
 
-def version_1_files() -> dict[str, Any]:
-    """Return the files of biodyn 0.1.0, which wrote no manifest (`version_1.toml`); do not modify the value."""
-    return load_table("results/version_1")
-
-
 # Endings of files in a result, and in an export.
 _RESULT = frozenset((CSV_SUFFIX, PACKED_SUFFIX, ".packed", ".png", ".svg", ".pdf", ".gif", ".json"))
 _EXPORTED = frozenset(
@@ -93,12 +86,8 @@ _EXPORTED = frozenset(
 )
 
 
-def _version_1_files() -> frozenset[str]:
-    files = version_1_files()
-    names = {f"tables/{name}.csv" for name in (*files["tables"], *files["tables_on_request"])}
-    names |= {f"figures/{name}.png" for name in files["figures"]}
-    names |= {f"replay/{name}" for name in files["replay"]} | {f".{RECORD_NAME}.part"}
-    return frozenset(names | set(files["files"]))
+# Files of a trial of a study without a result, and of a result that was not completed.
+_WITHOUT_MANIFEST = frozenset(("trial.json", "error.txt", RECORD_NAME, f".{RECORD_NAME}.part"))
 
 
 def manifest_entries(record: Mapping[str, Any]) -> dict[str, Mapping[str, Any]] | None:
@@ -133,23 +122,17 @@ def record_digest(record: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def read_model_record(folder: Path) -> Mapping[str, Any] | None:
-    """Return `run.json` of a result with torques of an OpenSim model only; None for other folders."""
-    record = read_raw_record(folder)
-    return record if record is not None and record.get(KIND_ENTRY) == COORDINATES else None
-
-
 def mapping_or_empty(value: Any) -> Mapping[str, Any]:
     """Return a mapping unchanged, and an empty one for other values."""
     return value if isinstance(value, Mapping) else {}
 
 
 def trial_file_test(folder: Path, record_name: str = RECORD_NAME) -> IsWritten:
-    """Return the test for files of a result or an export that biodyn wrote, from its manifest or the names of version 0.1.0."""
+    """Return the test for files of a result or an export that biodyn wrote, from its manifest."""
     record = read_raw_record(folder, record_name)
     listed = None if record is None else manifest_entries(record)
     if listed is None and record_name == RECORD_NAME:
-        return _version_1_files().__contains__
+        return _WITHOUT_MANIFEST.__contains__
     # A record may be forged: a file of the user does not become one of biodyn's by being listed.
     own = {
         path for path, entry in (listed or {}).items() if entry.get("sha256") and _is_written_name(path, record_name)

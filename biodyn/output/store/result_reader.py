@@ -1,4 +1,4 @@
-"""Read result folders of all versions, following the manifest in their record."""
+"""Read result folders, following the manifest in their record."""
 
 from __future__ import annotations
 
@@ -15,18 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from biodyn.checks.registry import finding_title
-from biodyn.diagnostics import Check, Diagnostic, Status, Verdict
+from biodyn.diagnostics import Check, Diagnostic, Verdict
 from biodyn.errors import ResultError
 from biodyn.output.report.plotting import PlottableResult
 from biodyn.output.store.folder import (
     ARRAYS_NAME,
-    COORDINATES,
     CSV_SUFFIX,
     DIGEST_ENTRY,
     DIGESTS,
     FILES_ENTRY,
-    KIND_ENTRY,
     MODEL_NAME,
     PACKED_SUFFIX,
     RECORD_NAME,
@@ -39,8 +36,6 @@ from biodyn.output.store.folder import (
     iterate_files,
     manifest_entries,
     record_digest,
-    table_path,
-    version_1_files,
     write_folder,
 )
 from biodyn.output.tables.csv import read_csv
@@ -49,52 +44,6 @@ from biodyn.output.tables.table_access import CoordinateVariables, LazyTables
 
 if TYPE_CHECKING:
     from biodyn.output.figures.trial import ReplayView, TrialView
-
-
-#: Status of a check in `run.json` of record version 1.
-OLD_CHECK_STATUS: dict[str, Status] = {"good": "pass", "look": "warn", "bad": "fail", "unknown": "not_assessed"}
-#: Status of a trial in `run.json` of record version 1, and in `trial.json` and `summary.csv` of its studies.
-OLD_TRIAL_STATUS: dict[str, Status] = {"fine": "pass", "look": "warn", "checks failed": "fail"}
-
-
-def translate_record(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a `run.json` of any version with verdict and statuses in the words of this version."""
-    if "verdict" in record:
-        return record
-    verdict = OLD_TRIAL_STATUS[record["status"]]
-    lists = {name: [_translate_entry(entry) for entry in record.get(name, ())] for name in ("checks", "data_checks")}
-    return {
-        **record,
-        **lists,
-        "verdict": verdict,
-        "verdict_checks": _verdict_causes(lists["checks"], record["diagnostics"]),
-    }
-
-
-def _translate_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
-    status = entry["status"]
-    return {**entry, "status": OLD_CHECK_STATUS.get(status, status)}
-
-
-def _verdict_causes(checks: list[dict[str, Any]], diagnostics: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the checks beyond their limits and the warnings and errors that caused the verdict of an old result."""
-    causes = [
-        {name: check[name] for name in ("code", "title", "status", "text", "hint")}
-        for check in checks
-        if check["status"] in ("warn", "fail")
-    ]
-    causes += [
-        {
-            "code": note["code"],
-            "title": finding_title(str(note["code"])),
-            "status": "fail" if note["severity"] == "error" else "warn",
-            "text": note["message"],
-            "hint": note["hint"],
-        }
-        for note in diagnostics
-        if note["severity"] != "info"
-    ]
-    return sorted(causes, key=lambda cause: cause["status"] != "fail")
 
 
 _AGAIN = "Run the trial again."
@@ -115,18 +64,16 @@ class ResultFolder:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.record = read_record(self.folder)
-        self._listed = manifest_entries(self.record)
+        listed = manifest_entries(self.record)
+        if listed is None:
+            raise self._damage_error(RECORD_NAME, f"it has no '{FILES_ENTRY}'")
+        self._listed = listed
 
     @property
     def table_names(self) -> tuple[str, ...]:
         """Names of the tables in the folder, in the order of its manifest."""
-        if self._listed is not None:
-            paths = [Path(path) for path in self._listed]
-            return tuple(p.stem for p in paths if p.parent.as_posix() == TABLES_FOLDER and p.suffix in TABLE_READERS)
-        optional = [
-            name for name in version_1_files()["tables_on_request"] if (self.folder / table_path(name)).is_file()
-        ]
-        return (*version_1_files()["tables"], *optional)
+        paths = [Path(path) for path in self._listed]
+        return tuple(p.stem for p in paths if p.parent.as_posix() == TABLES_FOLDER and p.suffix in TABLE_READERS)
 
     def table(self, name: str) -> pd.DataFrame:
         """Return a table by name, with its original texts."""
@@ -137,25 +84,13 @@ class ResultFolder:
         path = self._table_path(name)
         content = self._read_bytes(path)
         try:
-            table = TABLE_READERS[Path(path).suffix](content)
+            return TABLE_READERS[Path(path).suffix](content)
         except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
             raise self._damage_error(path, str(error)) from error
-        if self._listed is None:
-            self._require_version_1(name, table)
-        return table
 
     def _table_path(self, name: str) -> str:
         paths = [f"{TABLES_FOLDER}/{name}{suffix}" for suffix in TABLE_READERS]
-        return next((path for path in paths if path in (self._listed or ())), table_path(name))
-
-    def _require_version_1(self, name: str, table: pd.DataFrame) -> None:
-        """Raise ResultError if a table of version 0.1.0 lacks columns or frames."""
-        missing = [column for column in version_1_files()["columns"][name] if column not in table]
-        if missing:
-            raise self._damage_error(table_path(name), f"it has no column '{missing[0]}'")
-        frames = self.record["input"].get("frames")
-        if name in version_1_files()["every_frame"] and isinstance(frames, int) and len(table) != frames:
-            raise self._damage_error(table_path(name), f"it has {len(table)} rows for {frames} frames")
+        return next(path for path in paths if path in self._listed)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays of result.npz."""
@@ -172,7 +107,7 @@ class ResultFolder:
 
     def model_file(self) -> bytes | None:
         """Return the .osim file of a trial with an imported model, None for other trials."""
-        return self._read_bytes(MODEL_NAME) if MODEL_NAME in (self._listed or {}) else None
+        return self._read_bytes(MODEL_NAME) if MODEL_NAME in self._listed else None
 
     def require_complete(self) -> None:
         """Raise ResultError if a table or the arrays are missing."""
@@ -193,7 +128,7 @@ class ResultFolder:
             content = place.read_bytes()
         except OSError as error:
             raise ResultError(f"'{place}' cannot be read: {error.strerror}.", "Check the permissions.") from error
-        entry = (self._listed or {}).get(path, {})
+        entry = self._listed.get(path, {})
         digest = entry.get("sha256")
         if digest is not None and hashlib.sha256(content).hexdigest() != digest:
             size = entry.get("bytes")
@@ -207,7 +142,7 @@ class ResultFolder:
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """Return the content of `run.json` of any version, with statuses in current words; ResultError if it is invalid."""
+    """Return the content of `run.json`; ResultError if it is invalid or of another version."""
     path = folder / RECORD_NAME
     if not path.is_file():
         _require_no_study(folder)
@@ -233,20 +168,14 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{RECORD_VERSION}).",
             "Update biodyn to read it.",
         )
+    if version < RECORD_VERSION:
+        raise ResultError(f"'{folder}' was written by biodyn 0.1.0, which is too old to be read.", _AGAIN)
     if DIGEST_ENTRY in record and record[DIGEST_ENTRY] != record_digest(record):
         raise ResultError(f"'{path}' is damaged or was changed: it differs from what biodyn wrote.", _AGAIN)
-    if record.get(KIND_ENTRY) == COORDINATES and ARRAYS_NAME not in (manifest_entries(record) or {}):
-        raise ResultError(
-            f"'{folder}' holds only tables and {RECORD_NAME} of an OpenSim model, but this command needs arrays.",
-            f"Results of older versions, of unevenly spaced rows and of very long tables have no arrays. {_AGAIN}",
-        )
     missing = [name for name in ("input", "settings", "subject") if not isinstance(record.get(name), dict)]
     if missing:
         raise ResultError(f"'{path}' is damaged or was changed: it has no '{missing[0]}'.", _AGAIN)
-    try:
-        return dict(translate_record(record))
-    except (KeyError, TypeError) as error:
-        raise ResultError(f"'{path}' is damaged or was changed: it contains no check results.", _AGAIN) from error
+    return record
 
 
 def _require_no_study(folder: Path) -> None:
@@ -266,21 +195,6 @@ def read_view(folder: Path) -> TrialView:
     tables = {name: source.table(name) for name in source.table_names}
     record = {name: value for name, value in source.record.items() if name not in (FILES_ENTRY, *DIGESTS)}
     return TrialView(record, tables, source.arrays(), _read_replay(source.folder), model_file=source.model_file())
-
-
-def read_coordinates_view(folder: Path, record: Mapping[str, Any]) -> TrialView:
-    """Return record and tables of a result of an OpenSim model; ResultError if a table cannot be read."""
-    from biodyn.output.figures.trial import TrialView
-
-    listed = [Path(path) for path in manifest_entries(record) or {}]
-    names = [path.stem for path in listed if path.parent.as_posix() == TABLES_FOLDER and path.suffix == ".csv"]
-    try:
-        tables = {name: read_csv(folder / table_path(name)) for name in names}
-    except (OSError, ValueError) as error:
-        raise ResultError(f"A table of '{folder}' cannot be read: {error}.", _AGAIN) from error
-    motion = dict(dict(record.get("input") or {}).get("motion") or {})
-    source = {"file": motion.get("name", ""), "sha256": motion.get("sha256", "")}
-    return TrialView({**record, "input": source}, tables, {})
 
 
 def _read_replay(folder: Path) -> ReplayView | None:
@@ -361,8 +275,8 @@ class StoredResult(PlottableResult):
     def save(self, folder: str | Path, force: bool = False) -> Path:
         """Copy the result into another folder, completely or not at all, and return its path; see `TrialResult.save`."""
         target = Path(folder)
-        listed = manifest_entries(self.record)
-        paths = [path for path in iterate_files(self.folder) if listed is None or path in (*listed, RECORD_NAME)]
+        listed = (*(manifest_entries(self.record) or ()), RECORD_NAME)
+        paths = [path for path in iterate_files(self.folder) if path in listed]
         with write_folder(target, force) as place:
             copy_files(self.folder, paths, place)
         return target

@@ -328,8 +328,8 @@ def write_manifest(folder: Path, timings: Mapping[str, float] | None = None, pac
 def add_files(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
     """Yield a temporary folder for files of these names, which are moved into an existing result at the end.
 
-    After an error the result is unchanged. The manifest lists the files before they are moved; a record of version 0.1.0 gets a
-    manifest of the files of that version. Raises ResultError if a file of the user has one of the names.
+    After an error the result is unchanged. The manifest lists the files before they are moved. Raises ResultError if a file of
+    the user has one of the names.
     """
     paths = tuple(dict.fromkeys(paths))
     foreign = set(foreign_files(folder, trial_file_test(folder)))
@@ -340,11 +340,7 @@ def add_files(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
             f"'{folder}' contains files that biodyn did not write ({path_list_text(taken)}), which are not replaced.",
             "Move them to another folder, and try again.",
         )
-    record = read_raw_record(folder) or {}
-    listed = manifest_entries(record)
-    if listed is None:
-        is_written = trial_file_test(folder)
-        listed = {path: {"path": path} for path in iterate_files(folder) if is_written(path) and path != RECORD_NAME}
+    listed = manifest_entries(read_raw_record(folder) or {}) or {}
     others = [entry for path, entry in listed.items() if path not in paths]
     pack = any(path.endswith(PACKED_SUFFIX) for path in listed)
     with update_folder(folder) as place:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 import numpy as np
@@ -19,7 +19,7 @@ from biodyn.processing.gait.cycles import find_gait_cycles, normalise_to_cycle
 from biodyn.processing.gait.spatiotemporal import cycle_signals
 from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.verification.contributions import CONTRIBUTIONS, torque_contributions
-from biodyn.verification.replay import Convergence, OpenLoopReplay, TrackedReplay
+from biodyn.verification.replay import OpenLoopReplay, TrackedReplay
 
 
 @table(
@@ -248,17 +248,9 @@ def _share_percent(difference: Difference, cause: str) -> float:
     return 100.0 * difference.shares.get(cause, 0.0) if difference.shares else float("nan")
 
 
-#: Decimals of errors of integrators, which span ten orders of magnitude.
-CONVERGENCE_DECIMALS = 15
-
-
-def replay_drift_table(cases: Mapping[str, OpenLoopReplay], names: Mapping[int, str]) -> pd.DataFrame:
-    """Return one row per case (walk, rest), kind of torques, window length and ground; see `verification.replay.DriftRow`."""
-    rows = []
-    for case, replayed in cases.items():
-        for row in replayed.rows:
-            values = asdict(row) | {"coordinate": names[row.coordinate]}
-            rows.append({"case": case.split(":")[0]} | values)
+def replay_drift_table(replays: Iterable[OpenLoopReplay], names: Mapping[int, str]) -> pd.DataFrame:
+    """Return one row per kind of torques, window length and ground; see `verification.replay.DriftRow`."""
+    rows = [asdict(row) | {"coordinate": names[row.coordinate]} for replayed in replays for row in replayed.rows]
     frame = pd.DataFrame(rows)
     return frame.rename(columns={"coordinate": "most_drifted", "within": "share_within_tolerance"})
 
@@ -287,21 +279,3 @@ def replay_feedback_table(
             )
     table = pd.concat([block.astype({"coordinate": str}) for block in blocks], ignore_index=True)
     return table.astype({"coordinate": "category"})
-
-
-def replay_convergence_table(cases: Sequence[Convergence]) -> pd.DataFrame:
-    """Return one row per integrator and step (or tolerance): largest error at the end of a short window, evaluations, order."""
-    rows = [
-        {
-            "method": case.method,
-            "window_s": case.window_s,
-            "control": "relative tolerance" if case.method == "solve_ivp" else "steps per frame",
-            "control_value": control,
-            "error_rad_or_m": error,
-            "evaluations": evaluations,
-            "order": case.order,
-        }
-        for case in cases
-        for control, error, evaluations in zip(case.control, case.error, case.evaluations, strict=True)
-    ]
-    return pd.DataFrame(rows)

@@ -256,7 +256,7 @@ def read_subject_covariates(trials: Iterable[PlannedTrial], out: Path) -> tuple[
             record = read_record(out / trial.folder)
         except ResultError:  # no result, or a damaged one that was listed as failed while collecting
             continue
-        if ENTRY not in record:  # result of an older version
+        if ENTRY not in record:  # a damaged result that was listed as failed while collecting
             continue
         speed = record[ENTRY]["speed"]["m_s"]
         by_subject.setdefault(trial.subject, []).append(read_covariates(record, np.nan if speed is None else speed))

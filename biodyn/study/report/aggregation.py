@@ -19,7 +19,6 @@ from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray, IntArray
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.library.toml_files import load_table
 from biodyn.output.report.page import Methods, methods_text
-from biodyn.output.store.result_reader import OLD_TRIAL_STATUS, translate_record
 from biodyn.output.tables.csv import restore_original_texts
 from biodyn.processing.signals.signal_preparation import stored_method
 from biodyn.statistics.gait_measures import OUTLIER_FENCE
@@ -199,7 +198,6 @@ class Findings:
 
     def add(self, trial: Trial, record: Mapping[str, Any]) -> None:
         """Add the failed checks and findings in the run.json of one trial."""
-        record = translate_record(record)
         seen: set[tuple[str, str]] = set()
         for check in record["checks"]:
             if check["status"] in ("warn", "fail"):
@@ -246,7 +244,7 @@ def group_exclusions(trials: Iterable[Trial]) -> list[FailureGroup]:
 
 def outcome_sentence(trials: Sequence[Trial]) -> str:
     """Return a sentence with the numbers of subjects, of trials and of each outcome."""
-    ended = [OLD_TRIAL_STATUS.get(trial.status, trial.status) for trial in trials]
+    ended = [trial.status for trial in trials]
     counts = {status: ended.count(status) for status in (*STATUS_WORDS, FAILED, NOT_RUN)}
     people = len({trial.subject for trial in trials})
     done = sum(trial.has_result for trial in trials)

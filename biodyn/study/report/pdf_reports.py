@@ -34,32 +34,29 @@ _PROFILE_MM = 62.0  # height of the bars of one condition, mm
 
 
 def session_pdf(page: StudyPage, person: SubjectPage, head: Letterhead | None = None) -> bytes:
-    """Return the PDF of a session: four pages, and two more for every additional condition.
+    """Return the PDF of a session.
 
     Raises ResultError if the PDF library is not installed.
     """
     curves = condition_curves(person)
-    conditions = max(len(curves), 1)
 
-    def write_pages(paper: PdfWriter) -> bool:
+    def write_pages(paper: PdfWriter) -> None:
         paper.begin_page()
         _write_subject(paper, page, person)
-        fits = paper.page_count <= conditions
         for part in curves:
             below = f"0 and 100 %: foot strike. {part.cycle_counts}. Moments are internal net moments, normalised to body mass."
-            title = f"Motion and loads over the gait cycle{f': {part.title}' if conditions > 1 else ''}"
+            title = f"Motion and loads over the gait cycle{f': {part.title}' if len(curves) > 1 else ''}"
             paper.draw_curve_grid(title, part.standard_variables, part.describe_panel, part.legend_keys, below)
         paper.begin_page()
         _write_scores(paper, person)
         _write_findings(paper, page)
         _write_parameters(paper, person)
         paper.write_paragraph(_MORE, smaller=1.0)
-        return fits and paper.page_count <= 2 + 2 * conditions
 
     return _typeset_study(page, head, write_pages)
 
 
-def _typeset_study(page: StudyPage, head: Letterhead | None, write: Callable[[PdfWriter], bool]) -> bytes:
+def _typeset_study(page: StudyPage, head: Letterhead | None, write: Callable[[PdfWriter], None]) -> bytes:
     """Return the PDF of a session or study, with its name in the title and footer."""
     name, program = str(page.source.record["name"]), page.source.record["program"]
     colors = page.source.report_setting("colors")
@@ -190,10 +187,8 @@ def study_pdf(page: StudyPage, head: Letterhead | None = None) -> bytes:
 
     Raises ResultError if the PDF library is not installed.
     """
-    max_pages = 3
-    views = page.views[:1]
 
-    def write_pages(paper: PdfWriter) -> bool:
+    def write_pages(paper: PdfWriter) -> None:
         paper.begin_page()
         paper.write_letterhead()
         paper.write_title(str(page.source.record["name"]), 15.0)
@@ -201,13 +196,11 @@ def study_pdf(page: StudyPage, head: Letterhead | None = None) -> bytes:
         paper.write_title(outcome_sentence(page.source.trials), 12.0)
         _write_missing_trials(paper, page)
         _write_findings(paper, page)
-        fits = paper.page_count == 1
         _write_group_numbers(paper, page)
         paper.write_paragraph(_MORE, smaller=1.0)
         paper.draw_signature_line()
-        for view in views:
+        for view in page.views[:1]:
             _write_group_curves(paper, page, view)
-        return fits and paper.page_count <= max_pages + paper.longer
 
     return _typeset_study(page, head, write_pages)
 
@@ -255,11 +248,9 @@ def _write_group_numbers(paper: PdfWriter, page: StudyPage) -> None:
         _write_table(paper, numbers)
         paper.write_paragraph("Mean ± standard deviation between subjects (number of subjects).", smaller=1.5)
     compared = comparison_tables(page.table("comparisons"), page.names, page.options.alpha)
-    for title, rows in compared[: paper.most]:
+    for title, rows in compared:
         paper.write_title(title)
         _write_table(paper, rows)
-    if len(compared) > paper.most:
-        paper.write_paragraph(f"{len(compared) - paper.most} more comparisons are in report.html.", bold=True)
     if compared:
         paper.write_paragraph(
             f"*: p corrected below {page.options.alpha:g}. Difference: second minus first.", smaller=1.5
@@ -279,8 +270,7 @@ def _write_table(paper: PdfWriter, content: Table) -> None:
         rows = [
             (f"{row[0]} *", *row[1:]) if number in content.strong else row for number, row in enumerate(content.rows)
         ]
-        room = paper.pages.epw / (paper.size * 25.4 / 72.0)
-        paper.write_table(content.heads, rows, _column_widths(content, room))
+        paper.write_table(content.heads, rows, _column_widths(content, paper.width_in_letters))
 
 
 def _column_widths(content: Table, room: float) -> Sequence[float]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from biodyn.io.ground_forces import unusable_forces_note
 from biodyn.io.recording_reader import NO_FORCES
 from biodyn.model.from_osim.imported_model import ImportedModel, imported_model
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
-from biodyn.output.store.folder import TIMINGS_ENTRY
 from biodyn.processing.calibration.subject_measurements import find_age, leg_length
 from biodyn.processing.contacts.foot_motion import GaitPoints, gait_points
 from biodyn.processing.contacts.ground_reaction import ground_reaction_from_forces
@@ -42,7 +41,6 @@ from biodyn.settings import Settings
 from biodyn.threads import limit_to_one_thread
 from biodyn.trial.bodies.opensim_loads import Loads
 from biodyn.trial.bodies.opensim_motion import (
-    MOST_ROWS,
     coordinate_torques,
     find_adjacent_force_file,
     fit_model_to_markers,
@@ -65,8 +63,6 @@ FOLLOWED = (
     "inverse_kinematics.marker_weights",
     *("output", "report", "subject"),
 )
-# Entries of the record of the torques alone that the record of a trial states in another form.
-_TOLD_OTHERWISE = ("record_version", "versions", "diagnostics", "subject", TIMINGS_ENTRY)
 _TRAVEL_M: Final = 0.5  # a person who travels less is assumed to move in the facing direction
 _SPAN_S: Final = 0.1  # largest difference in duration between plates and markers
 
@@ -79,26 +75,22 @@ class ModelResult(TrialResult):
     torques.
     """
 
-    own: CoordinateResult | None = None
+    own: CoordinateResult = field(kw_only=True)
 
     def _input_lines(self) -> list[str]:
         """Return lines on the model, its motion and its loads."""
         activity = self.analysis.activity
-        return [*([] if self.own is None else self.own.summary()), f"Activity: {activity.kind}: {activity.reason}"]
+        return [*self.own.summary(), f"Activity: {activity.kind}: {activity.reason}"]
 
 
 @limit_to_one_thread()
-def run_on_model(
-    request: TrialRequest, progress: Callable[[str], None] | None = None
-) -> ModelResult | CoordinateResult:
+def run_on_model(request: TrialRequest, progress: Callable[[str], None] | None = None) -> ModelResult:
     """Run a trial on the OpenSim model `model.osim` of its settings.
 
     The motion is given by markers (.trc, .c3d) or coordinates (.mot, .sto) of the model, or by a spreadsheet of either. Only
     the settings in `FOLLOWED` apply; `signals.method` is "estimate" or "auto".
 
-    Returns only the torques if rows are not uniform in time, there are more than `MOST_ROWS` rows, or several bodies are
-    attached to ground. Raises InputFileError, ModelError and SettingsError as `fit_model_to_markers` and
-    `coordinate_torques` do.
+    Raises InputFileError, ModelError and SettingsError as `fit_model_to_markers`, `coordinate_torques` and `complete_result` do.
     """
     settings, model = request.settings, Path(str(request.settings.model.osim))
     clock = StepClock(progress)
@@ -110,7 +102,7 @@ def run_on_model(
     cutoff_hz = None if isinstance(cutoff, str) else cutoff
     estimate = settings.signals.method == ESTIMATE
 
-    def complete_torques(torques: CoordinateResult) -> ModelResult | None:
+    def complete_torques(torques: CoordinateResult) -> ModelResult:
         return complete_result(torques, settings, model, settings.subject.height_m, clock)
 
     if coordinates:
@@ -122,14 +114,12 @@ def run_on_model(
         followed = fit_model_to_markers(*inputs, clock.start_step, request.plate_calibration)
         torques = torques_of_fitted_model(followed, estimate, clock.start_step)
         result = complete_torques(torques)
-        plates, corner_notes = ((), ()) if result is None else order_plate_corners(result.analysis)
+        plates, corner_notes = order_plate_corners(result.analysis)
         if corner_notes:
             torques = torques_of_fitted_model(followed.with_plates(plates), estimate, clock.start_step)
             torques = replace(torques, notes=(*torques.notes, *corner_notes))
             result = complete_torques(torques)
     clock.end_step()
-    if result is None:
-        return replace(torques, timings=clock.seconds)
     # the numerical check of the torques is a separate step of the checks
     proof_s = result.analysis.timings.get(PROOF_STEP, 0.0)
     seconds = {**clock.seconds, "checks": clock.seconds["checks"] - proof_s, PROOF_STEP: proof_s}
@@ -173,17 +163,6 @@ def _torques_of_coordinates(
     return replace(torques, notes=(*notes, *torques.notes))
 
 
-def run_complete_analysis(request: TrialRequest, progress: Callable[[str], None] | None = None) -> ModelResult:
-    """Run a trial on an OpenSim model; ModelError if only its torques can be computed."""
-    result = run_on_model(request, progress)
-    if not isinstance(result, ModelResult):
-        raise ModelError(
-            f"Only torques of '{request.path.name}' can be computed with '{Path(str(request.settings.model.osim)).name}': "
-            f"its rows are not uniform in time or more than {MOST_ROWS}, or several bodies of the model are attached to ground."
-        )
-    return result
-
-
 # -- from the torques of the coordinates to the whole analysis ----------------------------------------------------------
 
 
@@ -193,17 +172,21 @@ def complete_result(
     model_path: Path,
     height_m: float | None = None,
     clock: StepClock | None = None,
-) -> ModelResult | None:
-    """Complete the analysis of a trial on a model with known torques; None if only the torques can be computed.
+) -> ModelResult:
+    """Complete the analysis of a trial on a model with known torques.
 
     height_m: height of the person, if known. clock: times the steps; the last step is not ended.
+
+    Raises ModelError unless one body of the model is attached to ground, others move relative to it, and they have mass.
     """
     source, fit = own.source, own.fit
-    if source is None or len(own.time_s) < 2:
-        return None
     model = imported_model(own.model, fit.labels if fit else (), fit.weights.tolist() if fit else ())
     if model is None or not model.coordinates or model.mass_kg <= 0.0:
-        return None  # a complete analysis needs several bodies with mass
+        raise ModelError(
+            f"'{model_path.name}' cannot be analysed, because it is not one chain of moving bodies with mass: several bodies are "
+            "attached to ground, or it has a single body.",
+            "Give a model of the body, or of a part of it.",
+        )
     clock = clock or StepClock()
     clock.start_step("joint loads")
     method = BUTTERWORTH if own.estimated is None else ESTIMATE
@@ -264,19 +247,12 @@ def complete_result(
         diagnostics=(*own.findings, *notes, *_reversed_coordinates_note(model)),
         timings={},
         propagation=inputs,
-        imported=ImportedModelData(
-            motion, _run_record(own, source.recording), own.model_file or _file_content(model_path), own.motion_file
-        ),
+        imported=ImportedModelData(motion, own.record, own.model_file or _file_content(model_path), own.motion_file),
     )
     clock.start_step("uncertainty")
     bands = _torque_bands(own, model, motion, inputs, np.nan_to_num(wrenches_G), settings)
     clock.start_step("checks")
     return ModelResult(add_verdict(check_recording(replace(analysis, uncertainty=bands))), own=own)
-
-
-def _run_record(own: CoordinateResult, recording: Recording) -> dict[str, Any]:
-    record = {name: value for name, value in own.record.items() if name not in _TOLD_OTHERWISE}
-    return {**record, "input": {**record["input"], "start_s": recording.start_s}}
 
 
 def _size_source(own: CoordinateResult) -> str:
@@ -302,7 +278,7 @@ def _torque_bands(
     settings: Settings,
 ) -> TorqueUncertainty | None:
     """Return the bands of the torques; None for given coordinates or computed markers, whose errors are unknown."""
-    if own.source is None or own.fit is None or own.fit.rms_m < OWN_MARKERS_M:
+    if own.fit is None or own.fit.rms_m < OWN_MARKERS_M:
         return None
     trial = ImportedInputs(
         model=model,
@@ -331,7 +307,7 @@ def _travel_heading(own: CoordinateResult, model: ImportedModel) -> FloatArray:
     gravity = np.array(model.multibody.gravity_W)
     if abs(gravity[0]) + abs(gravity[2]) > 0.0:
         return np.eye(3)
-    if own.source is not None and own.source.on_plates is not None:
+    if own.source.on_plates is not None:
         return find_world(own.source.recording).R_WL
     q, _, _ = model.tree.motion(own.q, own.v, own.vdot)
     known = np.flatnonzero(np.isfinite(q[:, 0]))

@@ -57,8 +57,6 @@ from biodyn.trial.bodies.opensim_result import CoordinateResult, MotionSource
 
 #: Usual cut-off in set-ups of OpenSim's tool, Hz.
 CUTOFF_HZ: Final = 6.0
-#: For more rows only tables and numerical check are computed, because the poses of all bodies would need gigabytes.
-MOST_ROWS: Final = 40_000
 # Largest deviation of row times from uniform times due to rounding, as a share of the step.
 _UNEVEN: Final = 0.1
 
@@ -131,7 +129,7 @@ def coordinate_torques(
         proof=proof,
         estimated=balanced_motion,
         model_file=None if balanced_motion is None else osim_text(body).encode(),
-        source=_motion_source(table, acting),
+        source=MotionSource(recording_of_rows(table.path, table.time_s), np.eye(3), acting),
     )
 
 
@@ -178,11 +176,6 @@ def find_adjacent_force_file(motion: str | Path) -> tuple[Path | None, list[Diag
     text = f"The ground forces are read from '{paths[0].name}' next to the motion."
     hint = "Use --forces FILE for other forces, or --forces none to use no forces."
     return paths[0], [Diagnostic("forces-of-a-table", "info", text, hint=hint)]
-
-
-def _motion_source(table: Storage, acting: Loads) -> MotionSource | None:
-    recording = recording_of_rows(table.path, table.time_s) if len(table.time_s) <= MOST_ROWS else None
-    return None if recording is None else MotionSource(recording, np.eye(3), acting)
 
 
 def uncovered_rows_note(covered: BoolArray) -> tuple[Diagnostic, ...]:
@@ -236,11 +229,11 @@ def read_coordinates(model: OpenSimModel, table: Storage) -> tuple[FloatArray, l
     return values, notes
 
 
-def recording_of_rows(path: Path, time_s: FloatArray) -> Recording | None:
-    """Return the rows of a coordinate file as a recording without markers; None if the rows are not uniform in time."""
+def recording_of_rows(path: Path, time_s: FloatArray) -> Recording:
+    """Return the rows of a coordinate file as a recording without markers; InputFileError if they are not uniform in time."""
     step = float(time_s[-1] - time_s[0]) / (len(time_s) - 1)
     if np.abs(time_s - time_s[0] - step * np.arange(len(time_s))).max() > _UNEVEN * step:
-        return None
+        raise InputFileError(f"The rows of '{path.name}' are not uniform in time.", "Resample the motion.")
     markers = Markers((), np.empty((len(time_s), 0, 3)), 1.0 / step)
     return Recording(path, file_sha256(path), StoredMotion(markers=markers), start_s=float(time_s[0]))
 
@@ -342,21 +335,19 @@ def torques_of_fitted_model(
     model, fit, time_s, hz = followed.model, followed.fit, followed.time_s, followed.cutoff_hz
     progress("contacts")
     loads, named, files, notes, on_plates = _determine_loads(followed)
-    progress("estimate" if estimate else "inverse dynamics")
-    problem = (model, fit, time_s, loads, hz)
-    result = torques_of_estimate(*problem) if estimate else torques_of_fit(*problem)
     points, kept, sized = followed.points, followed.kept, followed.sized
     recording = points.recording
     markers = Markers(points.labels, followed.positions, recording.markers.rate_hz)
     part = replace(
         recording.with_markers(markers), start_s=float(time_s[0]), first_frame=recording.first_frame + (kept.start or 0)
     )
+    on_feet = None if on_plates is None else on_plates.select_frames(kept)
+    source = MotionSource(part, points.R_GL, loads, on_feet, followed.tasks)
+    progress("estimate" if estimate else "inverse dynamics")
+    result = (torques_of_estimate if estimate else torques_of_fit)(model, fit, time_s, source, hz)
     return replace(
         result,
         files={**followed.files, **files},
-        source=MotionSource(
-            part, points.R_GL, loads, None if on_plates is None else on_plates.select_frames(kept), followed.tasks
-        ),
         loads=named,
         scaling={} if sized is None else sized.record,
         model_file=result.model_file if sized is None or result.model_file else sized.content,
@@ -443,7 +434,7 @@ def _automatic_cutoff_note(fit: ModelFit, positions: FloatArray, rate_hz: float)
 
 
 def torques_of_fit(
-    model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads, cutoff_hz: float
+    model: OpenSimModel, fit: ModelFit, time_s: FloatArray, source: MotionSource, cutoff_hz: float
 ) -> CoordinateResult:
     """Return the torques of a fitted motion with the given loads; frames without coordinates have no torques."""
     q, v, vdot = (np.full_like(fit.q, np.nan) for _ in range(3))
@@ -455,20 +446,20 @@ def torques_of_fit(
         )
     for at in stretches:
         q[at], v[at], vdot[at] = spline_derivatives(time_s[at], fit.q[at], cutoff_hz)
-    return _torque_result(model, fit, (time_s, q, v, vdot), loads, cutoff_hz, fit.notes)
+    return _torque_result(model, fit, (time_s, q, v, vdot), source, cutoff_hz, fit.notes)
 
 
 def torques_of_estimate(
-    model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads, cutoff_hz: float
+    model: OpenSimModel, fit: ModelFit, time_s: FloatArray, source: MotionSource, cutoff_hz: float
 ) -> CoordinateResult:
     """Return the torques of the motion and inertias that fit markers and forces best."""
-    motion, frames, fitted = balance_fit(model, fit, time_s, cutoff_hz, loads)
+    motion, frames, fitted = balance_fit(model, fit, time_s, cutoff_hz, source.loads)
     states = []
     for values in (motion.q, motion.v, motion.vdot):
         every = np.full((len(time_s), values.shape[1]), np.nan)
         every[frames] = values[frames - frames[0]]
         states.append(every)
-    result = _torque_result(motion.model, fitted, (time_s, *states), loads, cutoff_hz, (*fit.notes, *motion.notes))
+    result = _torque_result(motion.model, fitted, (time_s, *states), source, cutoff_hz, (*fit.notes, *motion.notes))
     return replace(result, model_file=osim_text(motion.model).encode(), estimated=motion)
 
 
@@ -476,13 +467,13 @@ def _torque_result(
     model: OpenSimModel,
     fit: ModelFit,
     motion: tuple[FloatArray, ...],
-    loads: Loads,
+    source: MotionSource,
     cutoff_hz: float,
     notes: Sequence[Diagnostic],
 ) -> CoordinateResult:
     """Return the result of a motion (times, q, v, vdot) that was fitted to markers."""
     time_s, q, v, vdot = motion
-    tau, proof = compute_checked_torques(model, q, v, vdot, loads)
+    tau, proof = compute_checked_torques(model, q, v, vdot, source.loads)
     return CoordinateResult(
         model=model,
         files={},
@@ -493,8 +484,9 @@ def _torque_result(
         vdot=vdot,
         tau=tau,
         cutoff_hz=cutoff_hz,
-        notes=(*notes, *uncovered_rows_note(loads.covered), *model.notes),
+        notes=(*notes, *uncovered_rows_note(source.loads.covered), *model.notes),
         proof=proof,
+        source=source,
         fit=fit,
     )
 

@@ -1,15 +1,13 @@
-"""Result of an analysis on an OpenSim model: coordinates, torques, marker errors, result folder, and motion for replay."""
+"""Coordinates and torques of an OpenSim model, and its motion for replay."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
@@ -21,21 +19,10 @@ from biodyn.output.store.folder import (
     COORDINATES,
     KIND_ENTRY,
     MODEL_NAME,
-    MOTION_NAME,
-    RECORD_NAME,
-    RECORD_VERSION,
-    TABLES_FOLDER,
-    TIMINGS_ENTRY,
-    table_path,
-    write_folder,
 )
-from biodyn.output.store.record import program_versions
-from biodyn.output.store.result_writer import write_manifest
-from biodyn.output.tables.csv import write_csv
 from biodyn.processing.dynamics.actuated_motion import ActuatedMotion
 from biodyn.processing.dynamics.opensim_inverse_dynamics import ModelMotion
 from biodyn.processing.kinematics.opensim_inverse_kinematics import ModelFit, TrackingTasks
-from biodyn.processing.signals.filtering import finite_rms
 from biodyn.recording import Recording
 from biodyn.rigid_body import OpenSimModel
 from biodyn.rigid_body.coupling.reduced_tree import ReducedTree, floating_tree, require_coordinate_rates
@@ -77,8 +64,7 @@ class CoordinateResult:
         proof: largest difference of tau from mass matrix times acceleration plus bias, relative to the largest torque.
         fit: fit to markers, None for given coordinates; q is smoothed, `fit.q` is not.
         scaling: record of the scaling; empty = the model was not scaled.
-        model_file: .osim file of the model. source: origin of the motion; None if rows are not uniform or too many.
-        timings: seconds per step.
+        model_file: .osim file of the model. source: origin of the motion.
         estimated: changes made by the estimate of motion and inertias, None without an estimate.
     """
 
@@ -93,12 +79,11 @@ class CoordinateResult:
     cutoff_hz: float
     notes: tuple[Diagnostic, ...]
     proof: float
+    source: MotionSource
     fit: ModelFit | None = None
     scaling: Mapping[str, Any] = field(default_factory=dict)
     model_file: bytes | None = None
-    source: MotionSource | None = None
     estimated: BalancedMotion | None = None
-    timings: Mapping[str, float] = field(default_factory=dict)
 
     def motion(self, R_WG: FloatArray) -> ModelMotion:
         """Return the motion in the coordinates of the model. R_WG: (3, 3) rotation from the ground frame of the model to
@@ -106,32 +91,6 @@ class CoordinateResult:
         coordinates = self.model.coordinates
         names, rotational = tuple(c.name for c in coordinates), tuple(c.rotational for c in coordinates)
         return ModelMotion(names, rotational, self.q, self.v, self.vdot, self.tau, self.proof, R_WG)
-
-    @property
-    def joint_angles(self) -> pd.DataFrame:
-        """Return a table: time_s, then <coordinate>_deg or _m."""
-        return self._table(self.q, "_deg", "_m", np.degrees(1.0))
-
-    @property
-    def joint_torques(self) -> pd.DataFrame:
-        """Return a table: time_s, then <coordinate>_Nm or _N; those of the joint to ground are the residual."""
-        return self._table(self.tau, "_Nm", "_N", 1.0)
-
-    @property
-    def marker_errors(self) -> pd.DataFrame | None:
-        """Return a table: time_s, distance of each marker from the model (m), rms; None without a marker fit."""
-        if self.fit is None:
-            return None
-        errors = self.fit.solution.marker_error
-        columns = {label: errors[:, k] for k, label in enumerate(self.fit.labels)}
-        return pd.DataFrame({"time_s": self.time_s, **columns, "rms": finite_rms(errors)})
-
-    @property
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables of coordinates, torques and marker errors by name."""
-        tables = {"joint_angles": self.joint_angles, "joint_torques": self.joint_torques}
-        errors = self.marker_errors
-        return tables if errors is None else {**tables, "marker_errors": errors}
 
     @property
     def residual(self) -> dict[str, float]:
@@ -159,41 +118,22 @@ class CoordinateResult:
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """Return the contents of run.json."""
+        """Return entries of run.json."""
         return {
-            "record_version": RECORD_VERSION,
             KIND_ENTRY: COORDINATES,
-            "versions": program_versions(),
             "input": {
                 "frames": len(self.time_s),
                 **{name: {"name": path.name, "sha256": file_sha256(path)} for name, path in self.files.items()},
+                "start_s": self.source.recording.start_s,
             },
             "settings": {"cutoff_hz": self.cutoff_hz},
-            "subject": {"mass_kg": self.model.multibody.total_mass_kg},
             "loads": [{"name": name, "body": body} for name, body in self.loads],
             **({} if self.fit is None else {"inverse_kinematics": _fit_record(self.fit)}),
             **({"scaling": self.scaling} if self.scaling else {}),
             **({} if self.estimated is None else {"balance": self.estimated.record}),
             "residual_rms": self.residual,
             "proof": {"mass_matrix": self.proof, "limit": PROOF_LIMIT},
-            "diagnostics": [note.as_dict() for note in self.findings],
-            TIMINGS_ENTRY: {name: round(seconds, 4) for name, seconds in self.timings.items()},
         }
-
-    def save(self, folder: str | Path, force: bool = False) -> Path:
-        """Write run.json and the tables; ResultError if the folder cannot be used for a result."""
-        with write_folder(Path(folder), force) as place:
-            (place / TABLES_FOLDER).mkdir()
-            for name, table in self.tables.items():
-                write_csv(table, place / table_path(name))
-            if self.model_file is not None:
-                (place / MODEL_NAME).write_bytes(self.model_file)
-            if self.motion_file is not None:
-                (place / MOTION_NAME).write_bytes(self.motion_file)
-            text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
-            (place / RECORD_NAME).write_text(text, encoding="utf-8")
-            write_manifest(place)
-        return Path(folder)
 
     def summary(self) -> list[str]:
         """Return lines for the screen on model, motion, marker errors, loads, residual and numerical check."""
@@ -224,12 +164,6 @@ class CoordinateResult:
         columns = {c.name: self.q[:, k] for k, c in enumerate(self.model.coordinates)}
         note = f"Estimated together with {MODEL_NAME}; do not filter again. Radians and metres."
         return storage_text("coordinates", {"time": self.time_s, **columns}, (SMOOTH, note)).encode()
-
-    def _table(self, values: FloatArray, turning: str, sliding: str, factor: float) -> pd.DataFrame:
-        columns = {"time_s": self.time_s}
-        for k, c in enumerate(self.model.coordinates):
-            columns[c.name + (turning if c.rotational else sliding)] = values[:, k] * (factor if c.rotational else 1.0)
-        return pd.DataFrame(columns)
 
 
 def _fit_record(fit: ModelFit) -> dict[str, Any]:

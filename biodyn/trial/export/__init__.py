@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from biodyn.errors import ResultError
-from biodyn.output.store.folder import ARRAYS_NAME, manifest_entries, read_model_record
 from biodyn.output.store.record import program_versions
-from biodyn.output.store.result_reader import StoredResult, read_coordinates_view
+from biodyn.output.store.result_reader import StoredResult
 from biodyn.output.store.result_writer import write_export
 from biodyn.trial.export.c3d import c3d_file
 from biodyn.trial.export.opensim import model_files, opensim_files
@@ -57,7 +56,6 @@ FORMATS: Final[dict[str, Callable[[TrialView, str, Path | None], Files]]] = {
     "xlsx": lambda view, convention, _: xlsx_file(view, convention),
 }
 # Formats for a result that has only tables.
-_OF_TABLES: Final = ("mat", "xlsx")
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ def export(
     if folder is None and place is None:
         raise ResultError("The result was not saved, so it has no default export folder.", "Give the target folder.")
     target = Path(folder) if folder is not None else _default_folder(Path(str(place)), to)
-    view = _open_view(source, to, convention)
+    view = StoredResult(source).view if isinstance(source, str | Path) else source.view
     files, notes = FORMATS[to](view, convention, None if recording is None else Path(recording))
     made = view.record.get("input", {})
     record = {
@@ -115,18 +113,3 @@ def export(
 def _default_folder(result: Path, to: str) -> Path:
     result = result.absolute()
     return result.with_name(f"{result.name}_{to}")
-
-
-def _open_view(source: ExportableResult | str | Path, to: str, convention: str) -> TrialView:
-    """Return record, tables and arrays of a result; only tables, which few formats support, for torques on an OpenSim model."""
-    if not isinstance(source, str | Path):
-        return source.view
-    record = read_model_record(Path(source))
-    if record is None or ARRAYS_NAME in (manifest_entries(record) or {}):
-        return StoredResult(source).view
-    if to not in _OF_TABLES or convention:
-        raise ResultError(
-            f"'{source}' holds only joint torques of an OpenSim model, without the model, motion and loads.",
-            f"Export it to {' or '.join(_OF_TABLES)}, without --convention.",
-        )
-    return read_coordinates_view(Path(source), record)

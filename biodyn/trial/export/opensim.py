@@ -73,12 +73,8 @@ def opensim_files(view: TrialView) -> tuple[dict[str, bytes], tuple[str, ...]]:
             _load_columns(view, actuated, motion),
         ),
     }
-    notes = list(motion.notes)
-    if "markers_W" in view.arrays:
-        text[MARKERS] = _markers_text(view, motion)
-    else:
-        notes.append("The result of an older version contains no markers; analyse the trial again for markers.trc.")
-    return {name: content.encode() for name, content in text.items()}, tuple(notes)
+    text[MARKERS] = _markers_text(view, motion)
+    return {name: content.encode() for name, content in text.items()}, motion.notes
 
 
 def _motion_tables(

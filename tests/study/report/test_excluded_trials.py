@@ -46,16 +46,7 @@ def with_failed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_folder(tmp_path_factory.mktemp("failed") / "out", trials)
 
 
-@pytest.mark.parametrize("status", ["fail", "checks failed"])
-def test_both_words_for_a_failed_trial_are_understood(status: str, tmp_path: Path) -> None:
-    stored = {"record_version": 1, "key": "key", "status": status}
-    (tmp_path / TRIAL_RECORD_NAME).write_text(json.dumps(stored), encoding="utf-8")
-    record = read_trial_record(tmp_path)
-    assert record is not None
-    assert exclusion_reason(record) == "the trial failed its checks"
-
-
-@pytest.mark.parametrize("status", ["fine", "look", "pass", "warn", "not_assessed", "failed"])
+@pytest.mark.parametrize("status", ["pass", "warn", "not_assessed", "failed"])
 def test_other_trials_are_not_excluded(status: str) -> None:
     assert exclusion_reason(TrialRecord("key", status)) == ""  # type: ignore[arg-type]
 
@@ -113,12 +104,12 @@ def test_who_asks_for_them_gets_them(tmp_path: Path, sound: Path) -> None:
     assert "trials-excluded" not in (out / "study.json").read_text(encoding="utf-8")
 
 
-def test_records_of_version_1_are_read(tmp_path: Path) -> None:
-    old = {
-        "record_version": 1, "key": "k", "status": "checks failed", "error": "", "reason": "", "hint": "",
-        "figures": {"checks_failed": TITLES},
+def test_a_failed_trial_is_excluded(tmp_path: Path) -> None:
+    stored = {
+        "record_version": 2, "key": "k", "status": "fail", "error": "", "reason": "", "hint": "",
+        "metrics": {"checks_failed": TITLES},
     }  # fmt: skip
-    (tmp_path / TRIAL_RECORD_NAME).write_text(json.dumps(old), encoding="utf-8")
+    (tmp_path / TRIAL_RECORD_NAME).write_text(json.dumps(stored), encoding="utf-8")
     record = read_trial_record(tmp_path)
     assert record is not None
     assert record.metrics["checks_failed"] == TITLES

@@ -39,7 +39,7 @@ class ReplayView:
     Attributes:
         record: content of `replay.json`.
         drift, feedback: its tables.
-        figures: PNG images by name (drift, feedback, convergence).
+        figures: PNG images by name (drift, feedback).
     """
 
     record: Mapping[str, Any]
@@ -85,17 +85,17 @@ class TrialView:
     @cached_property
     def norms(self) -> tuple[Norms, ...]:
         """Norms that match the subject and the walking speed; empty if none matches or the activity is not walking."""
-        return norms_from_record(self.record, self.speed_m_s)
+        return norms_from_record(self.record)
 
     @property
     def norm_reasons(self) -> tuple[str, ...]:
         """Sentences that justify the choice of norms."""
-        return reasons_from_record(self.record, self.speed_m_s)
+        return reasons_from_record(self.record)
 
     @property
     def is_walking(self) -> bool:
-        """True if the activity is walking (also for results of versions that did not classify it)."""
-        return bool(self.record.get("activity", {}).get("kind", "walking") == "walking")
+        """True if the activity is walking."""
+        return bool(self.record["activity"]["kind"] == "walking")
 
     @property
     def sides(self) -> tuple[Side, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ from biodyn.processing.signals.filtering import finite_rms
 from biodyn.variables import PERCENT, coordinate_title, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 from biodyn.verification.contributions import CONTRIBUTIONS
-from biodyn.verification.replay import Convergence, OpenLoopReplay
+from biodyn.verification.replay import OpenLoopReplay
 
 _CAPTION = "Marker tracking error: distance between measured and model markers."
 _OF_POSES = "Pose tracking error: distance between the measured and the model origin of a segment."
@@ -346,27 +346,6 @@ def feedback_figure(table: pd.DataFrame) -> Figure:
         )
     keys = (Key("recorded", "muted", width=1.9), Key("feedback", "limit", width=1.9))
     return Figure("Tracked replay", tuple(panels), keys)
-
-
-def convergence_figure(cases: Sequence[Convergence]) -> Figure:
-    """Return the error at the end of a short window over the number of evaluations, both logarithmic."""
-    layers: list[Line | Points] = []
-    keys = []
-    work = np.concatenate([np.asarray(case.evaluations, dtype=np.float64) for case in cases])
-    for case, axis in zip(cases, ("x", "y", "z"), strict=True):
-        evaluations, error = (np.asarray(values, dtype=np.float64) for values in (case.evaluations, case.error))
-        order = f", order {case.order:.1f}" if np.isfinite(case.order) else ""
-        layers += [Line(evaluations, error, axis, 1.9), Points(evaluations, error, axis)]
-        keys.append(Key(f"{_METHOD_NAMES[case.method]}{order}", axis, width=1.9, point=True))
-    panel = Panel(
-        "Convergence",
-        Axis(
-            "evaluations of the equations of motion per window", limits=(work.min() / 1.3, work.max() * 1.3), log=True
-        ),
-        Axis("error, rad or m", log=True, grid=True),
-        tuple(layers),
-    )
-    return Figure("Convergence of the integrators", (panel,), tuple(keys), 1, height=258.0, width=600.0)
 
 
 def _positive_values(values: FloatArray) -> FloatArray:

@@ -227,7 +227,7 @@ def explorer_data(
 
 @SECTIONS.section("power-parts", place=19, title="Joint powers by plane", folded=True)
 def power_parts_section(page: TrialPage, min_power_w_kg: float = 0.05) -> Data | None:
-    """Return panels of the joints that rotate in more than one plane; None without cycles, and for results of version 0.1.
+    """Return panels of the joints that rotate in more than one plane; None without cycles.
 
     Joints with a power below `min_power_w_kg` in all planes are only named.
     """

@@ -41,14 +41,9 @@ def replay_section(page: TrialPage) -> Data:
 
 def _drift_rows(view: ReplayView) -> dict[str, list[tuple[str, ...]]]:
     """Return a row per window length of each case, over all windows and ground contacts."""
-    titles = {
-        ("walk", "recorded"): "Walk, recorded torques",
-        ("walk", "recomputed"): "Walk, recomputed torques",
-        ("rest", "recorded"): "Standing still",
-    }
     drift = view.drift[view.drift["ground"] == "all"]
     return {
-        title: [
+        f"{torques.capitalize()} torques": [
             (
                 f"{row['window_s']:g}",
                 f"{row['windows']:d}",
@@ -56,9 +51,9 @@ def _drift_rows(view: ReplayView) -> dict[str, list[tuple[str, ...]]]:
                 f"{100.0 * row['share_within_tolerance']:.0f}",
                 coordinate_title(str(row["most_drifted"])),
             )
-            for row in drift[(drift["case"] == case) & (drift["torques"] == torques)].to_dict("records")
+            for row in drift[drift["torques"] == torques].to_dict("records")
         ]
-        for (case, torques), title in titles.items()
+        for torques in ("recorded", "recomputed")
     }
 
 

@@ -20,7 +20,6 @@ from biodyn.output.report.comparison_page import MeanCurve, cursor_data
 from biodyn.output.report.formatted_parameters import norm_rows
 from biodyn.output.report.page import Data, load_resource, script_json
 from biodyn.output.report.scene import SCENE_TEMPLATE
-from biodyn.output.store.result_reader import OLD_TRIAL_STATUS
 from biodyn.study.collecting.cycles import NOT_RUN
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
 from biodyn.study.group.statistics.session_means import PARAMETER, SCORE
@@ -49,9 +48,9 @@ from biodyn.study.trial_record import FAILED
 from biodyn.variables import choose_norms, variable
 from biodyn.variables.cycle_parameters import nan_statistics
 
-#: Drawn state of every outcome of a trial, including outcomes of version 0.1.0.
+#: Drawn state of every outcome of a trial.
 LAMPS: dict[str, str] = {status: status for status in STATUS_WORDS}
-LAMPS |= {**OLD_TRIAL_STATUS, FAILED: "fail", NOT_RUN: "not_assessed"}
+LAMPS |= {FAILED: "fail", NOT_RUN: "not_assessed"}
 #: The outcome in words.
 OUTCOMES: dict[str, str] = {str(status): word for status, word in STATUS_WORDS.items()} | {FAILED: "no result"}
 

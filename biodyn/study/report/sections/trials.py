@@ -9,7 +9,6 @@ import numpy as np
 from biodyn.checks.estimators.residual import FORCE_SHARE, MOMENT_SHARE
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.output.report.page import Data
-from biodyn.output.store.result_reader import OLD_TRIAL_STATUS
 from biodyn.study.report.aggregation import RunFacts, group_exclusions
 from biodyn.study.report.aggregation import group_failures as failed_groups
 from biodyn.study.report.figures import quality_figure
@@ -23,7 +22,7 @@ def failures_section(page: StudyPage) -> Data:
     max_unfolded = 40  # number of failures that are shown unfolded
     trials = page.source.trials
     groups = failed_groups(trials)
-    any_fail = any(OLD_TRIAL_STATUS.get(trial.status, trial.status) == "fail" for trial in trials)
+    any_fail = any(trial.status == "fail" for trial in trials)
     return {
         "title": "Failed trials" if groups else "Every trial has a result" if any_fail else "Nothing failed",
         "groups": groups,

@@ -1,10 +1,10 @@
 """How far the laboratory software's own channels (Plug-in Gait angles and moments) agree with biodyn, over measured stance.
 
-    python pipelines/compare_with_lab_software.py FILE.c3d|FOLDER ... [--settings FILE.toml] [--csv FILE.csv]
+    python benchmarks/compare_with_lab_software.py FILE.c3d|FOLDER ... [--settings FILE.toml] [--csv FILE.csv]
 
 Folders are searched for walks that hold such channels. Angles lose their constant offset first (neutral positions are defined
 differently). "same filter" repeats the comparison after the channel went through biodyn's own low-pass filter.
-Copy this file and compare_with_lab_software.toml, which makes the model as Plug-in Gait makes it.
+compare_with_lab_software.toml makes the model as Plug-in Gait makes it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
+from common.laboratory_channels import Agreement, compare_with_lab_software, walks_with_lab_outputs
 from rich.console import Console
 from rich.table import Table
 
 import biodyn
 from biodyn.errors import BiodynError
-from biodyn.trial.laboratory_agreement import Agreement, compare_with_lab_software, walks_with_lab_outputs
 
 SETTINGS = Path(__file__).with_suffix(".toml")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,10 @@ from biodyn.conventions import SIDE_NAMES, BoolArray, FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io import read
 from biodyn.library.tables import expand_sides
-from biodyn.library.toml_files import load_table
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.session import typical_motion_m
 
+_OUTPUTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["output"]
 # Smallest number of stance frames.
 _LEAST_FRAMES = 10
 # Smallest travel of the markers in walking, m.
@@ -54,7 +55,7 @@ class Agreement:
 
     @property
     def meets_targets(self) -> bool:
-        """Return whether correlation and difference are within `least_r` and `most_rms` (lab_outputs.toml)."""
+        """Return whether correlation and difference are within `least_r` and `most_rms` (laboratory_channels.toml)."""
         return self.r >= self.least_r and self.rms <= self.most_rms
 
 
@@ -80,12 +81,7 @@ def _is_comparable(path: Path) -> bool:
         return False
     if not recording.plates:
         return False
-    known = {
-        name
-        for raw in load_table("formats/lab_outputs")["output"]
-        for _, e in expand_sides(raw)
-        for name in e["channels"]
-    }
+    known = {name for raw in _OUTPUTS for _, e in expand_sides(raw) for name in e["channels"]}
     return bool(known & set(recording.model_outputs)) and typical_motion_m(recording.markers) > _WALKING_M
 
 
@@ -95,7 +91,7 @@ def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
     The constant offset of angles is removed (neutral positions are defined differently); that of moments is not.
     """
     comparisons = []
-    for raw in load_table("formats/lab_outputs")["output"]:
+    for raw in _OUTPUTS:
         for side, entry in expand_sides(raw):
             outputs = analysis.recording.model_outputs
             channel = next((outputs[name] for name in entry["channels"] if name in outputs), None)
