@@ -108,15 +108,15 @@ def test_a_table_of_torques_is_compared_by_the_names_of_its_columns(folder, tmp_
     torques = biodyn.load(folder).joint_torques
     names = [name for name in torques if name.endswith("_Nm") and "residual" not in name]
     rows = torques[["time_s", *names]].fillna(0.0)
-    rows[names[0]] += 1.0
+    rows[names[0]] *= -1.0
     head = f"torques\nversion=1\nnRows={len(rows)}\nnColumns={len(names) + 1}\ninDegrees=no\nendheader\n"
     labels = "\t".join(["time", *(name.removesuffix("_Nm") + "_moment" for name in names)])
     lines = "\n".join("\t".join(f"{value:.8f}" for value in row) for row in rows.to_numpy())
     (tmp_path / "id.sto").write_text(f"{head}{labels}\n{lines}\n")
     found = biodyn.compare(folder, tmp_path / "id.sto")
-    assert not found.facts
+    assert [fact.cause for fact in found.facts] == ["sign"]
     assert [one.joint for one in found.differences if not one.is_zero] == [names[0].removesuffix("_Nm")]
-    assert found.explained_shares["moment"] == pytest.approx(0.0)
+    assert found.explained_shares["moment"] == pytest.approx(1.0)
 
 
 @pytest.mark.slow

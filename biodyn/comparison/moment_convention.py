@@ -1,10 +1,11 @@
-"""Convert joint moments of laboratory software, and reconstruct its analysis from the segments in the file."""
+"""Determine unit, frame, axes, signs and side of stored joint moments by comparison with computed moments."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import permutations, product
+from typing import Any, Literal
 
 import numpy as np
 from scipy.interpolate import make_interp_spline
@@ -12,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from biodyn.comparison.part_exchange import RelativeFilter, estimate_filter_either_way, shapley_parts
 from biodyn.comparison.segments import MovingBody, SegmentInertias, SegmentMotion
-from biodyn.conventions import AXES, BoolArray, FloatArray
+from biodyn.conventions import AXES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray
 from biodyn.library.tables import expand_sides
 from biodyn.library.toml_files import load_table
 from biodyn.processing.dynamics.inverse_dynamics import joint_coordinate_axes
@@ -20,25 +21,74 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.plate_wrenches import plate_wrench, resample_wrench
 from biodyn.recording import Contact, Recording
 
+Frame = Literal["proximal", "distal", "world", "jcs"]
+FRAMES: tuple[Frame, ...] = ("proximal", "distal", "world", "jcs")
+# Conventions with a misfit up to this factor above the best are indistinguishable.
+_ALIKE = 1.3
+
 
 @dataclass(frozen=True)
 class MomentConvention:
     """Convention of the three components (sagittal, frontal, transverse) of a stored joint moment.
 
     Attributes:
-        unit: Nm, Nmm, Nm/kg, Nmm/kg. frame: frame of the axes: proximal, distal, world, jcs. axes: axis of the frame for each
-            component. signs: sign of each component.
+        unit: Nm, Nmm, Nm/kg, Nmm/kg, BW m. frame: frame of the axes. axes: axis of the frame for each component. signs: sign
+            of each component.
+        side: "own", or "other" if the file has exchanged sides.
     """
 
     unit: str
-    frame: str
+    frame: Frame
     axes: tuple[str, str, str]
     signs: tuple[int, int, int]
+    side: Literal["own", "other"] = "own"
+
+    @property
+    def description(self) -> str:
+        """Return unit, frame, axes with signs, and exchanged sides of the convention as text."""
+        signs = ", ".join(f"{'+' if sign > 0 else '-'}{axis}" for sign, axis in zip(self.signs, self.axes, strict=True))
+        return f"{self.unit}, {self.frame} frame, components {signs}" + (
+            "" if self.side == "own" else ", of the other side"
+        )
+
+    def deviations(self, expected: MomentConvention) -> tuple[str, ...]:
+        """Return the properties that differ from another convention: unit, frame, axes, sign, side."""
+        pairs = (
+            ("unit", self.unit, expected.unit),
+            ("frame", self.frame, expected.frame),
+            ("axes", self.axes, expected.axes),
+            ("sign", self.signs, expected.signs),
+            ("side", self.side, expected.side),
+        )
+        return tuple(name for name, value, other in pairs if value != other)
+
+
+@dataclass(frozen=True)
+class ConventionMatch:
+    """Convention of a channel, and indistinguishable alternatives.
+
+    Attributes:
+        expected, convention: conventions; equal without evidence against the expected one.
+        explained: share of the mean square of the file's curves explained by computed ones.
+        alternatives: other conventions that explain the curves nearly as well.
+        is_determined: False if the computed curves differ too much to determine the convention.
+    """
+
+    expected: MomentConvention
+    convention: MomentConvention
+    explained: float
+    alternatives: tuple[MomentConvention, ...] = ()
+    is_determined: bool = True
+
+    @property
+    def deviations(self) -> tuple[str, ...]:
+        """Return the properties in which the convention differs from the expected one."""
+        return self.convention.deviations(self.expected)
 
 
 def unit_factors_to_nm(mass_kg: float) -> dict[str, float]:
     """Return the factor from each unit of joint moments to Nm."""
-    return {"Nmm/kg": 1e-3 * mass_kg, "Nm/kg": mass_kg, "Nm": 1.0, "Nmm": 1e-3}
+    return {"Nmm/kg": 1e-3 * mass_kg, "Nm/kg": mass_kg, "Nm": 1.0, "Nmm": 1e-3, "BW m": mass_kg * STANDARD_GRAVITY_M_S2}
 
 
 def expected_convention(entry: Mapping[str, Any], side: str) -> MomentConvention:
@@ -52,7 +102,7 @@ def expected_convention(entry: Mapping[str, Any], side: str) -> MomentConvention
     )
 
 
-def frame_axes(frame: str, motion: SegmentMotion, parent: int, segment: int) -> FloatArray:
+def frame_axes(frame: Frame, motion: SegmentMotion, parent: int, segment: int) -> FloatArray:
     """Return the axes (T, 3, 3) in World, as columns, of one of the frames in which a joint moment can be expressed."""
     if frame == "world":
         return np.broadcast_to(np.eye(3), motion.R[:, segment].shape)
@@ -61,8 +111,17 @@ def frame_axes(frame: str, motion: SegmentMotion, parent: int, segment: int) -> 
     return motion.R[:, parent if frame == "proximal" else segment]
 
 
+def channel_from_moment(
+    moment_W: FloatArray, axes: FloatArray, writing: MomentConvention, mass_kg: float
+) -> FloatArray:
+    """Convert a moment (T, 3) Nm in World to the convention of a file; `axes`: (T, 3, 3) axes of the frame of this
+    convention."""
+    components = np.einsum("tij,ti->tj", axes, moment_W)[:, [AXES.index(axis) for axis in writing.axes]]
+    return np.asarray(components * writing.signs / unit_factors_to_nm(mass_kg)[writing.unit])
+
+
 def moment_from_channel(channel: FloatArray, axes: FloatArray, writing: MomentConvention, mass_kg: float) -> FloatArray:
-    """Convert a channel of a file to a moment (T, 3) Nm in World; `axes`: (T, 3, 3) axes of the frame of this convention."""
+    """Convert a channel of a file to a moment (T, 3) Nm in World (inverse of `channel_from_moment`, also for oblique axes)."""
     values = channel * writing.signs * unit_factors_to_nm(mass_kg)[writing.unit]
     components = np.empty_like(values)
     components[:, [AXES.index(axis) for axis in writing.axes]] = values
@@ -70,6 +129,116 @@ def moment_from_channel(channel: FloatArray, axes: FloatArray, writing: MomentCo
     known = np.isfinite(components).all(axis=1) & np.isfinite(axes).all(axis=(1, 2))
     moment[known] = np.linalg.solve(np.swapaxes(axes[known], 1, 2), components[known][..., None])[..., 0]
     return moment
+
+
+def match_convention(
+    channels: Mapping[str, FloatArray],
+    moment_W: FloatArray,
+    axes: Mapping[Frame, FloatArray],
+    expected: MomentConvention,
+    mass_kg: float,
+    frames: BoolArray,
+) -> ConventionMatch:
+    """Determine the convention in which the moment of a joint is stored, by comparison with the computed moment.
+
+    Parameters:
+        channels: stored curves (T, 3) of the side of the joint ("own") and optionally of the other side.
+        moment_W: computed moment (T, 3), Nm. axes: axes (T, 3, 3) by frame.
+        frames: mask (T,) of the frames to evaluate.
+
+    The expected convention is kept unless another one has a clearly smaller misfit; the required reduction grows with the number
+    of deviations. Of several, the one with the fewest deviations is chosen.
+    """
+    # Least share of a curve explained by computed moments, to determine its convention.
+    least_explained = 0.3
+    # Largest misfit of another convention relative to the expected one, to the power of the number of deviations.
+    clearly = 0.4
+    misfits: dict[MomentConvention, float] = {}
+    for frame in FRAMES:
+        computed = np.einsum("tij,ti->tj", axes[frame], moment_W)
+        for side, channel in channels.items():
+            known = frames & np.isfinite(channel).all(axis=1) & np.isfinite(computed).all(axis=1)
+            if not known.any():
+                continue
+            file_side: Literal["own", "other"] = "own" if side == "own" else "other"
+            misfits |= dict(_rank_conventions(channel[known], computed[known], expected, frame, file_side, mass_kg))
+    if expected not in misfits:
+        return ConventionMatch(expected, expected, float("nan"), is_determined=False)
+    best = min(misfits.values())
+    if best > 1.0 - least_explained:
+        return ConventionMatch(expected, expected, 1.0 - misfits[expected], is_determined=False)
+    accepted = [
+        way for way, misfit in misfits.items() if misfit < clearly ** len(way.deviations(expected)) * misfits[expected]
+    ]
+    least = min((misfits[way] for way in accepted), default=0.0)
+    near = [way for way in accepted if misfits[way] <= _ALIKE * least]
+    convention = min(near, key=lambda way: (len(way.deviations(expected)), misfits[way]), default=expected)
+    alike = tuple(
+        way
+        for way, misfit in misfits.items()
+        if way != convention
+        and misfit <= _ALIKE * misfits[convention]
+        and way.unit == convention.unit
+        and way.side == convention.side
+    )
+    return ConventionMatch(expected, convention, 1.0 - misfits[convention], alike)
+
+
+def _rank_conventions(
+    channel: FloatArray,
+    computed: FloatArray,
+    expected: MomentConvention,
+    frame: Frame,
+    side: Literal["own", "other"],
+    mass_kg: float,
+) -> Iterator[tuple[MomentConvention, float]]:
+    """Yield every convention with its misfit: 0 for equal curves, 1 for unrelated curves.
+
+    The expected frame may be rotated by a small constant angle, so that different segment axes are not taken for another frame.
+    """
+    # Misfit of round-off, as a share of the squares of a channel.
+    round_off = 1e-12
+    # Least weight of a component, as a share of the largest one: small components are mostly error.
+    least_size = 0.15
+    size = np.sqrt(np.mean(channel**2, axis=0))
+    weight = 1.0 / np.maximum(size, least_size * size.max()) ** 2
+    square_computed, cross, square = computed.T @ computed, computed.T @ channel, np.sum(channel**2, axis=0)
+    units = unit_factors_to_nm(mass_kg)
+    for order in permutations(range(3)):
+        axes = (AXES[order[0]], AXES[order[1]], AXES[order[2]])
+        for first, second, third in product((1, -1), repeat=3):
+            signs = (first, second, third)
+            # place[j, i]: axis j of the frame is component i of the channel
+            place = np.zeros((3, 3))
+            place[order, range(3)] = signs
+            seen = place if frame != expected.frame else _small_rotation(cross @ place.T).T @ place
+            shared, alone = np.sum(cross * seen, axis=0), np.sum(seen * (square_computed @ seen), axis=0)
+            for unit, factor in units.items():
+                residual = square - 2.0 * shared / factor + alone / factor**2
+                misfit = float(weight @ residual) / (3.0 * len(channel))
+                yield MomentConvention(unit, frame, axes, signs, side), max(misfit, round_off)
+
+
+def _small_rotation(cross: FloatArray) -> FloatArray:
+    """Return the rotation (3, 3) with the best fit of two sets of vectors (Kabsch 1976); `cross`: sum of their outer products.
+
+    Returns the identity for large rotations.
+    """
+    # Largest rotation of a laboratory's segment axes against ours.
+    most_turn_rad = np.deg2rad(25.0)
+    U, _, Vt = np.linalg.svd(cross)
+    turn = Vt.T @ np.diag([1.0, 1.0, np.sign(np.linalg.det(Vt.T @ U.T))]) @ U.T
+    angle = np.arccos(np.clip(0.5 * (np.trace(turn) - 1.0), -1.0, 1.0))
+    return turn if angle <= most_turn_rad else np.eye(3)
+
+
+def apply_common_unit(readings: Sequence[ConventionMatch]) -> Sequence[ConventionMatch]:
+    """Return the matched conventions of one file; the most frequent unit is assigned to joints with an undetermined unit."""
+    units = [reading.convention.unit for reading in readings if reading.is_determined]
+    if not units:
+        return readings
+    usual = max(set(units), key=units.count)
+    return [r if r.is_determined else replace(r, convention=replace(r.convention, unit=usual)) for r in readings]
 
 
 # -- the analysis of a laboratory from its segments, raw forces and table of inertias -----------------------------------
@@ -217,8 +386,8 @@ def _laboratory_inertias(
     return SegmentInertias(mass, com, tensor)
 
 
-SHIFT, FILTER = "time shift", "smoothing"
-# Least share of the difference that a lag must explain.
+SIGN, UNIT, SHIFT, FILTER = "sign", "unit", "time shift", "smoothing"
+# Least share of the difference that a lag or unit must explain.
 _LEAST_GAIN = 0.2
 
 
@@ -227,22 +396,31 @@ class CurveCauses:
     """Causes of the difference between curves.
 
     Attributes:
-        shift_s: delay of the other curves.
+        signs: (C,) 1 or -1. unit: unit of the other curves, as in `unit_factors_to_nm`. shift_s: delay of the other curves.
         filter: relative filter of the curves, and whether the first is less smooth; None without a filter.
         parts: part (T, C) Nm of each cause in other - first.
     """
 
+    signs: FloatArray
+    unit: str
     shift_s: float
     filter: tuple[RelativeFilter, bool] | None
     parts: dict[str, FloatArray]
 
 
-def curve_causes(first: FloatArray, other: FloatArray, rate_hz: float) -> CurveCauses:
-    """Return the causes of the difference of curves (T, C), Nm; frames with NaN in either are ignored."""
+def curve_causes(first: FloatArray, other: FloatArray, rate_hz: float, mass_kg: float) -> CurveCauses:
+    """Return the causes of the difference of curves (T, C), the first in Nm; frames with NaN in either are ignored."""
+    # Least correlation of curves to determine sign and lag.
+    least_r = 0.5
     known = np.asarray(np.isfinite(first).all(axis=1) & np.isfinite(other).all(axis=1))
-    shift = _find_delay(first, other, known, rate_hz)
+    signs = np.array(
+        [-1.0 if _correlation(a, b) < -least_r else 1.0 for a, b in zip(first[known].T, other[known].T, strict=True)]
+    )
+    unit, factor = _find_unit(first[known] * signs, other[known], mass_kg)
+    in_nm = other * factor * signs
+    shift = _find_delay(first, in_nm, known, rate_hz)
     shifted = _delay_curves(first, shift)
-    a, b = (np.repeat(x[:, :, None], 3, axis=2) for x in (shifted, other))
+    a, b = (np.repeat(x[:, :, None], 3, axis=2) for x in (shifted, in_nm))
     between = estimate_filter_either_way(a, b, known & np.isfinite(shifted).all(axis=1), rate_hz)
 
     def exchanged_curve(exchanged: frozenset[str]) -> FloatArray:
@@ -251,14 +429,35 @@ def curve_causes(first: FloatArray, other: FloatArray, rate_hz: float) -> CurveC
             curve = np.where(np.isfinite(shifted), shifted, first)
         if FILTER in exchanged and between is not None:
             low, first_is_sharper = between
-            sharp = curve if first_is_sharper else other
+            sharp = curve if first_is_sharper else in_nm
             change = low.filter_signal(np.where(known[:, None], sharp, np.nan), rate_hz) - sharp
             curve = curve + (np.nan_to_num(change) if first_is_sharper else -np.nan_to_num(change))
         return curve
 
     causes = [cause for cause, is_there in ((SHIFT, shift != 0), (FILTER, between is not None)) if is_there]
     parts, _, _ = shapley_parts(causes, exchanged_curve) if causes else ({}, first, first)
-    return CurveCauses(shift / rate_hz, between, parts)
+    # the convention of the other curves comes last, independent of the computation
+    written = {SIGN: other * factor - in_nm, UNIT: other - other * factor}
+    parts |= {cause: part for cause, part in written.items() if np.nanmax(np.abs(part)) > 0.0}
+    return CurveCauses(signs, unit, shift / rate_hz, between, parts)
+
+
+def _correlation(a: FloatArray, b: FloatArray) -> float:
+    size = float(np.std(a) * np.std(b))
+    return float(np.mean((a - a.mean()) * (b - b.mean()))) / size if size > 0.0 else 0.0
+
+
+def _find_unit(first: FloatArray, other: FloatArray, mass_kg: float) -> tuple[str, float]:
+    """Return the unit of the other curves; Nm unless another one fits clearly better."""
+    residual = {
+        unit: float(np.sum((other * factor - first) ** 2)) for unit, factor in unit_factors_to_nm(mass_kg).items()
+    }
+    best = min(residual, key=lambda unit: residual[unit])
+    is_accepted = residual[best] < (1.0 - _LEAST_GAIN) * residual["Nm"] and residual[best] < 0.5 * float(
+        np.sum(first**2)
+    )
+    unit = best if is_accepted else "Nm"
+    return unit, unit_factors_to_nm(mass_kg)[unit]
 
 
 def _delay_curves(x: FloatArray, frames: int) -> FloatArray:

@@ -16,17 +16,26 @@ from biodyn.comparison.differences import (
     Difference,
     DifferenceFact,
     curve_difference,
+    explained_share,
+    joint_label,
     list_difference_facts,
     match_analyses,
 )
 from biodyn.comparison.moment_convention import (
     FILTER,
+    FRAMES,
     SHIFT,
+    SIGN,
+    UNIT,
+    ConventionMatch,
+    apply_common_unit,
     curve_causes,
     expected_convention,
     frame_axes,
     laboratory_body,
     load_laboratory_table,
+    match_convention,
+    measured_wrenches,
     moment_from_channel,
 )
 from biodyn.comparison.part_exchange import Exchange
@@ -37,7 +46,7 @@ from biodyn.comparison.segments import (
     inertial_joint_moments,
     resolve_in_planes,
 )
-from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side
+from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side, other_side
 from biodyn.errors import ResultError
 from biodyn.io.opensim.storage import read_storage
 from biodyn.library.tables import expand_sides
@@ -121,7 +130,7 @@ def compare_torque_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, A
             f"'{ours.name}' and '{theirs.name}' have only {frames.sum()} common frames.",
             "Give a table of the same recording.",
         )
-    causes = curve_causes(first, other, rate_hz)
+    causes = curve_causes(first, other, rate_hz, ours.mass_kg)
     differences: list[Difference] = []
     for c, name in enumerate(names):
         parts = {cause: part[:, c] for cause, part in causes.parts.items()}
@@ -129,7 +138,10 @@ def compare_torque_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, A
             name, "", OF_COORDINATE, "moment", (first[:, c], other[:, c]), parts, frames
         )
         differences.append(coordinate_difference)
-    facts = []
+    turned = [name for name, sign in zip(names, causes.signs, strict=True) if sign < 0]
+    facts = [DifferenceFact(SIGN, f"{name} has the opposite sign") for name in turned]
+    if causes.unit != "Nm":
+        facts.append(DifferenceFact(UNIT, f"the second is in {causes.unit}"))
     if causes.shift_s:
         facts.append(DifferenceFact(SHIFT, f"the second is delayed by {1e3 * causes.shift_s:+.0f} ms"))
     if causes.filter is not None:
@@ -154,17 +166,26 @@ def _common_time(ours: TorqueTable, theirs: TorqueTable) -> tuple[FloatArray, tu
     return ours.time_s, ()
 
 
+# Unfiltered forces are assumed if they explain this much more of the difference.
+_LEAST_GAIN = 0.02
+_ASSUMED = (
+    "It is assumed that the software did not filter the plate forces, because this explains more of the difference."
+)
+
+
 @dataclass(frozen=True)
 class _StoredJoint:
     """A joint with a channel in the file.
 
-    segment: index of its distal segment. entry: its entry in the table of channels. channel: stored curves (T, 3).
+    segment: index of its distal segment. entry: its entry in the table of channels. channel, other: stored curves (T, 3) of
+    this side and of the other side.
     """
 
     segment: int
     side: Side
     entry: Mapping[str, Any]
     channel: FloatArray
+    other: FloatArray | None
 
 
 #: Time (T,) s, differences, facts and notes of a `Comparison`.
@@ -181,8 +202,15 @@ def compare_with_channels(ours: MovingBody, recording: Recording, record: Mappin
     mass_kg = recording.subject.mass_kg or float(record["subject"]["mass_kg"])
     contacts = [_read_contact(entry) for entry in record.get("contacts") or ()]
     laboratory = laboratory_body(recording, ours, contacts, mass_kg)
-    notes = () if laboratory is not None else (_no_segments_note(recording),)
-    return _compare_channels(ours, laboratory or ours, recording, record, mass_kg, notes)
+    if laboratory is not None:
+        return _compare_channels(ours, laboratory, recording, record, mass_kg, ())
+    plain = _compare_channels(ours, ours, recording, record, mass_kg, (_no_segments_note(recording),))
+    unfiltered = replace(ours, wrench=measured_wrenches(recording, ours, contacts))
+    if not np.any(unfiltered.wrench):
+        return plain
+    assumed = _compare_channels(ours, unfiltered, recording, record, mass_kg, (_no_segments_note(recording), _ASSUMED))
+    gained = explained_share(assumed[1], "moment") - explained_share(plain[1], "moment")
+    return assumed if gained > _LEAST_GAIN else plain
 
 
 def _compare_channels(
@@ -195,7 +223,7 @@ def _compare_channels(
 ) -> FileComparison:
     """Compare an analysis with the channels of a file.
 
-    theirs: analysis of the laboratory software, as stored in the file; `ours` if its segments are missing.
+    theirs: analysis of the laboratory software, as stored in the file or, if its segments are missing, assumed.
     """
     exchange = _make_exchange(ours, theirs, record)
     moments = list(_stored_joints(exchange.a, recording, "moment", ours))
@@ -205,11 +233,14 @@ def _compare_channels(
             "Results, and channels of Plug-in Gait (LHipMoment, RKneeMoment ...), can be compared.",
         )
     exchange, unloaded = _without_unused_stances(exchange, moments)
-    differences = _compare_moments(exchange, moments, mass_kg)
+    differences, readings = _compare_moments(exchange, moments, mass_kg, is_known=not notes)
     differences += _compare_angles(exchange, list(_stored_joints(exchange.a, recording, "angle", ours)))
     used = sorted({joint.segment for joint in moments})
-    facts = list_difference_facts(exchange, used, stored_method(record) == ESTIMATE)
-    return exchange.a.time_s, tuple(differences), facts, (*notes, *unloaded)
+    said = [
+        *_convention_facts(exchange, readings),
+        *list_difference_facts(exchange, used, stored_method(record) == ESTIMATE),
+    ]
+    return exchange.a.time_s, tuple(differences), tuple(said), (*notes, *unloaded)
 
 
 def _without_unused_stances(exchange: Exchange, joints: Sequence[_StoredJoint]) -> tuple[Exchange, tuple[str, ...]]:
@@ -296,31 +327,75 @@ def _stored_joints(body: MovingBody, recording: Recording, quantity: str, ours: 
         return None if name is None else np.asarray(outputs[name].values[inside], dtype=np.float64)
 
     for raw in load_laboratory_table()[quantity]:
-        for side, entry in expand_sides(raw):
+        both = {side: entry for side, entry in expand_sides(raw) if side}
+        for side in SIDES:
+            entry = both[side]
             segment = next(
                 (s for s, at in enumerate(zip(body.joints, body.sides, strict=True)) if at == (entry["joint"], side)),
                 None,
             )
             values = find_channel(entry)
             if segment is not None and values is not None:
-                yield _StoredJoint(segment, side, entry, values)
+                yield _StoredJoint(segment, side, entry, values, find_channel(both[other_side(side)]))
 
 
-def _compare_moments(exchange: Exchange, joints: Sequence[_StoredJoint], mass_kg: float) -> list[Difference]:
+def _compare_moments(
+    exchange: Exchange, joints: Sequence[_StoredJoint], mass_kg: float, is_known: bool
+) -> tuple[list[Difference], dict[int, ConventionMatch]]:
     a, b = exchange.a, exchange.b
+    computed = inertial_joint_moments(b.motion, b.inertias, b.gravity_W, b.is_distal)
+    computed = computed + ground_joint_moments(b.motion, b.wrench, b.is_distal)
+    readings = apply_common_unit([_match_moment_convention(b, joint, computed, mass_kg) for joint in joints])
+    if not is_known:
+        readings = [
+            _prefer_usual_convention(reading, joint, joints, readings)
+            for reading, joint in zip(readings, joints, strict=True)
+        ]
     parts, first, _ = exchange.moment_parts()
     differences = []
-    for joint in joints:
+    for joint, reading in zip(joints, readings, strict=True):
         s = joint.segment
         frames = _common_frames(b, joint)
         if frames.sum() < LEAST_FRAMES:
             continue
-        theirs = _moments_in_planes(b, joint, mass_kg)
+        theirs, as_expected = (
+            _moments_in_planes(b, joint, way, mass_kg) for way in (reading.convention, reading.expected)
+        )
+        side_parts = {cause: part[:, s] for cause, part in parts.items()}
+        if reading.deviations:
+            side_parts[" and ".join(reading.deviations)] = as_expected - theirs
         for plane, name in enumerate(PLANES):
-            curves = {cause: part[:, s, plane] for cause, part in parts.items()}
-            ends = (first[:, s, plane], theirs[:, plane])
+            curves = {cause: part[:, plane] for cause, part in side_parts.items()}
+            ends = (first[:, s, plane], as_expected[:, plane])
             differences.append(curve_difference(a.joints[s], joint.side, name, "moment", ends, curves, frames))
-    return differences
+    return differences, dict(zip([joint.segment for joint in joints], readings, strict=True))
+
+
+def _prefer_usual_convention(
+    reading: ConventionMatch, joint: _StoredJoint, joints: Sequence[_StoredJoint], readings: Sequence[ConventionMatch]
+) -> ConventionMatch:
+    """Return the usual convention unless the joint of the other side deviates from it in the same way.
+
+    A deviation on one side only is attributed to rotated segment axes and kept as an alternative.
+    """
+    partners = [
+        other
+        for other, at in zip(readings, joints, strict=True)
+        if at.entry["joint"] == joint.entry["joint"] and at.side != joint.side
+    ]
+    if not reading.deviations or any(other.deviations == reading.deviations for other in partners):
+        return reading
+    return replace(reading, convention=reading.expected, alternatives=(*reading.alternatives, reading.convention))
+
+
+def _match_moment_convention(
+    b: MovingBody, joint: _StoredJoint, computed: FloatArray, mass_kg: float
+) -> ConventionMatch:
+    s = joint.segment
+    axes = {frame: frame_axes(frame, b.motion, b.parents[s], s) for frame in FRAMES}
+    channels = {"own": joint.channel} | ({} if joint.other is None else {"other": joint.other})
+    expected = expected_convention(joint.entry, joint.side)
+    return match_convention(channels, computed[:, s], axes, expected, mass_kg, _common_frames(b, joint))
 
 
 def _common_frames(b: MovingBody, joint: _StoredJoint) -> BoolArray:
@@ -329,9 +404,10 @@ def _common_frames(b: MovingBody, joint: _StoredJoint) -> BoolArray:
     return np.asarray(b.valid[:, joint.segment] & there)
 
 
-def _moments_in_planes(b: MovingBody, joint: _StoredJoint, mass_kg: float) -> FloatArray:
-    s, way = joint.segment, expected_convention(joint.entry, joint.side)
-    moment_W = moment_from_channel(joint.channel, frame_axes(way.frame, b.motion, b.parents[s], s), way, mass_kg)
+def _moments_in_planes(b: MovingBody, joint: _StoredJoint, way: Any, mass_kg: float) -> FloatArray:
+    s = joint.segment
+    channel = joint.channel if way.side == "own" or joint.other is None else joint.other
+    moment_W = moment_from_channel(channel, frame_axes(way.frame, b.motion, b.parents[s], s), way, mass_kg)
     every = np.zeros(b.motion.p.shape)
     every[:, s] = moment_W
     return resolve_in_planes(every, b.motion, b.parents)[:, s]
@@ -353,6 +429,24 @@ def _compare_angles(exchange: Exchange, joints: Sequence[_StoredJoint]) -> list[
             ends = (np.rad2deg(first[:, s, plane]), signs[plane] * joint.channel[:, plane])
             differences.append(curve_difference(exchange.a.joints[s], joint.side, name, "angle", ends, curves, frames))
     return differences
+
+
+def _convention_facts(exchange: Exchange, readings: Mapping[int, ConventionMatch]) -> Iterator[DifferenceFact]:
+    for s, reading in readings.items():
+        name = joint_label(exchange, s)
+        if not reading.is_determined:
+            yield DifferenceFact(
+                "convention",
+                f"{name}: the convention of the stored moment cannot be determined, because it differs too much from "
+                f"the computed one",
+            )
+        elif reading.deviations:
+            others = "".join(f", or {way.description}" for way in reading.alternatives[:2])
+            yield DifferenceFact(
+                " and ".join(reading.deviations),
+                f"{name}: the convention of the file is {reading.convention.description}{others}; the usual one is "
+                f"{reading.expected.description}",
+            )
 
 
 def _no_segments_note(recording: Recording) -> str:

@@ -123,14 +123,16 @@ def test_results_of_other_frames_are_refused(analysis, body):
         match_analyses(body, short)
 
 
-def test_of_curves_alone_shift_and_filter_are_told():
+def test_of_curves_alone_sign_unit_shift_and_filter_are_told():
     t = np.arange(300) / 100.0
     first = np.stack([40 * np.sin(6 * t) + 9 * np.sin(35 * t), 25 * np.cos(7 * t) + 6 * np.cos(40 * t)], axis=1)
     other = np.full_like(first, np.nan)
     other[5:] = butterworth_lowpass(first, 100.0, 5.0)[:-5]
-    found = curve_causes(first, other, 100.0)
+    found = curve_causes(first, other * [1.0, -1.0] * 1000.0, 100.0, 70.0)
+    assert list(found.signs) == [1.0, -1.0]
+    assert found.unit == "Nmm"
     assert found.shift_s == pytest.approx(0.05)
     assert found.filter is not None
     assert found.filter[1]
-    same = curve_causes(first, first, 100.0)
-    assert (same.shift_s, same.filter, same.parts) == (0.0, None, {})
+    same = curve_causes(first, first, 100.0, 70.0)
+    assert (same.unit, same.shift_s, same.filter, same.parts) == ("Nm", 0.0, None, {})

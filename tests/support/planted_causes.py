@@ -10,6 +10,7 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.comparison import part_exchange
 from biodyn.comparison.differences import CycleSpan
+from biodyn.comparison.moment_convention import MomentConvention
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import matrices_from_axis_angle
 from biodyn.model.body_model import SubjectModel, with_bodies, with_inertias, with_mass, with_misplaced_centre
@@ -124,6 +125,15 @@ def _events(analysis: TrialAnalysis, rng: np.random.Generator) -> TrialAnalysis:
 def spans_of(analysis: TrialAnalysis) -> tuple[CycleSpan, ...]:
     """The gait cycles of an analysis."""
     return tuple(CycleSpan(c.side, c.start_s, c.end_s) for c in find_gait_cycles(analysis.gait_events))
+
+
+def with_changed_writing(usual: MomentConvention, kind: str, rng: np.random.Generator) -> MomentConvention:
+    """A way of writing a joint moment with a sign turned or another frame."""
+    if kind == "frame":
+        return replace(usual, frame=str(rng.choice(["proximal", "world"])))
+    turned = rng.integers(0, 2, size=3).astype(bool)
+    turned[rng.integers(3)] = True
+    return replace(usual, signs=tuple(-sign if flip else sign for sign, flip in zip(usual.signs, turned, strict=True)))
 
 
 _PLANTS: dict[str, Callable[[TrialAnalysis, np.random.Generator], TrialAnalysis]] = {
