@@ -331,6 +331,40 @@ def test_a_model_without_feet_goes_without_and_says_so(tmp_path):
     assert "Foot-plate contacts</h3>" not in page
 
 
+def test_rows_with_variable_steps_are_interpolated(walk, tmp_path):
+    """OpenSim's forward tools write variable steps; without every fourth row the torques are nearly the same."""
+    data = recordings() / "opensim/core_id"
+    lines = (data / "subject01_walk1_ik.mot").read_text().splitlines()
+    first = lines.index("endheader") + 2
+    rows = [row for number, row in enumerate(lines[first:]) if number % 4 != 2]
+    head = [re.sub(r"nRows=\d+", f"nRows={len(rows)}", line) for line in lines[:first]]
+    motion = tmp_path / "uneven.mot"
+    motion.write_text("\n".join([*head, *rows]) + "\n")
+    forces = data / "subject01_walk1_grf.xml"
+    request = trial_request(motion, settings=_NO_PICTURES, model=data / "subject01.osim", forces=forces)
+    found = run_on_model(request)
+    assert any("steps of 16.7 to 33.3 ms" in note.message for note in found.diagnostics)
+    for name in ("hip_flexion_r_Nm", "knee_angle_r_Nm", "ankle_angle_r_Nm"):
+        usual, here = walk.joint_torques, found.joint_torques
+        expected = np.interp(here["time_s"], usual["time_s"], usual[name])
+        # rows half as dense bend the motion a little: 1.3 % of the largest torque, RMS
+        assert np.sqrt(np.nanmean((here[name] - expected) ** 2)) < 0.02 * np.nanmax(np.abs(expected))
+
+
+def test_a_platform_welded_to_ground_is_not_part_of_the_body(walk, tmp_path):
+    data = recordings() / "opensim/core_id"
+    place = "".join(f"<{name}>0 0 0</{name}>" for name in ("location_in_parent", "orientation_in_parent"))
+    joint = f'<Joint><WeldJoint name="floor"><parent_body>ground</parent_body>{place}</WeldJoint></Joint>'
+    platform = f'<Body name="platform"><mass>100</mass><mass_center>0 0 0</mass_center>{joint}</Body>'
+    pelvis = '<Body name="pelvis">'
+    model = tmp_path / "platform.osim"
+    model.write_text((data / "subject01.osim").read_text().replace(pelvis, platform + pelvis))
+    motion, forces = data / "subject01_walk1_ik.mot", data / "subject01_walk1_grf.xml"
+    found = run_on_model(trial_request(motion, settings=_NO_PICTURES, model=model, forces=forces))
+    assert found.analysis.subject.mass_kg == pytest.approx(walk.analysis.subject.mass_kg)
+    pd.testing.assert_frame_equal(found.joint_torques, walk.joint_torques)
+
+
 @pytest.mark.slow
 def test_what_a_model_leaves_a_choice_in_is_varied(walk):
     request = trial_request(walk.analysis.recording.path, settings=_NO_PICTURES, model=walk.analysis.static.path)

@@ -112,7 +112,7 @@ def _recognised_model_lines(model: OpenSimModel) -> Iterator[str]:
     """Yield lines on feet and gait variables that are recognised in the model by name and geometry."""
     body = imported_model(model)
     if body is None:
-        yield "Several bodies are attached to ground: only torques can be computed, without gait cycles, report and replay."
+        yield "Several moving bodies are attached to ground: such a model cannot be analysed."
         return
     feet = ", ".join(body.sole_body.values())
     yield (

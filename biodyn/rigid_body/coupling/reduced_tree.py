@@ -110,17 +110,26 @@ class FloatingTree:
 
 
 def floating_tree(coupled: CoupledMultibody) -> FloatingTree | None:
-    """Return the tree with a free root; None unless exactly one body is attached to ground."""
+    """Return the tree with a free root; None unless exactly one body is attached to ground.
+
+    Bodies that are welded to ground, such as a platform or treadmill, do not count, unless other bodies are attached to them.
+    """
     beneath = coupled.multibody
+    loaded = {body.parent for body in beneath.bodies}
+    welded = {
+        body.name
+        for body in beneath.bodies
+        if body.parent is None and body.joint.kind == "weld" and body.name not in loaded
+    }
     # attached to ground, directly or through the axes of one joint
-    of_file = [body for body in beneath.bodies if "/" not in body.name]
+    of_file = [body for body in beneath.bodies if "/" not in body.name and body.name not in welded]
     roots = [body for body in of_file if all("/" in name for name in _ancestors(beneath, body))]
     if len(roots) != 1:
         return None
     root = roots[0]
     before = _ancestors(beneath, root)
     afloat = replace(root, parent=None, joint=Joint("free"), R_PJ=np.eye(3), p_PJ=np.zeros(3), any_inertia=True)
-    others = [body for body in beneath.bodies if body.name != root.name and body.name not in before]
+    others = [body for body in beneath.bodies if body.name not in {root.name, *before, *welded}]
     if any(body.parent is None or body.parent in before for body in others):
         return None
     tree = Multibody((afloat, *others), beneath.gravity_W)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from scipy.interpolate import make_interp_spline
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
@@ -15,7 +16,7 @@ from biodyn.errors import InputFileError, SettingsError
 from biodyn.io import file_sha256
 from biodyn.io.ground_forces import find_force_files, unusable_forces_note
 from biodyn.io.opensim.external_loads import ExternalForces, loads_of_sheet, read_external_loads
-from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, are_angles_in_degrees, read_storage
+from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, are_angles_in_degrees, read_storage, uniform_rate_hz
 from biodyn.io.opensim.tool_setups import IkSetup, read_ik_setup
 from biodyn.io.recording_reader import NO_FORCES
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
@@ -57,8 +58,6 @@ from biodyn.trial.bodies.opensim_result import CoordinateResult, MotionSource
 
 #: Usual cut-off in set-ups of OpenSim's tool, Hz.
 CUTOFF_HZ: Final = 6.0
-# Largest deviation of row times from uniform times due to rounding, as a share of the step.
-_UNEVEN: Final = 0.1
 
 
 def coordinate_torques(
@@ -94,7 +93,9 @@ def coordinate_torques(
         cutoff_hz = 0.0 if table.smooth else CUTOFF_HZ
         notes = [*notes, *_already_smooth_note(table)]
     loads = own_columns if forces is None else None if str(forces) == NO_FORCES else read_external_loads(forces)
-    time_s = require_uniform_times(table.time_s, table.path.name) if estimate else table.time_s
+    uniform_s, given, uneven_notes = _uniform_rows(table, given)
+    notes = [*notes, *uneven_notes]
+    time_s = require_uniform_times(uniform_s, table.path.name) if estimate else uniform_s
     acting = empty_loads(len(given)) if loads is None else table_loads(body, loads, time_s)
     balanced_motion = balance_motion(body, time_s, given, cutoff_hz, acting) if estimate else None
     if balanced_motion is None:
@@ -129,7 +130,7 @@ def coordinate_torques(
         proof=proof,
         estimated=balanced_motion,
         model_file=None if balanced_motion is None else osim_text(body).encode(),
-        source=MotionSource(recording_of_rows(table.path, table.time_s), np.eye(3), acting),
+        source=MotionSource(recording_of_rows(table.path, uniform_s), np.eye(3), acting),
     )
 
 
@@ -229,11 +230,26 @@ def read_coordinates(model: OpenSimModel, table: Storage) -> tuple[FloatArray, l
     return values, notes
 
 
+def _uniform_rows(table: Storage, values: FloatArray) -> tuple[FloatArray, FloatArray, list[Diagnostic]]:
+    """Return uniform times (T,) s and the values (T, n) at these times, interpolated if the rows are not uniform, with a note.
+
+    OpenSim's forward tools write rows with variable steps.
+    """
+    if uniform_rate_hz(table.time_s) is not None:
+        return table.time_s, values, []
+    steps_ms = 1e3 * np.diff(table.time_s)
+    uniform_s = np.linspace(table.time_s[0], table.time_s[-1], len(table.time_s))
+    text = (
+        f"The rows of '{table.path.name}' are not uniform in time (steps of {steps_ms.min():.3g} to {steps_ms.max():.3g} ms); "
+        "the motion was interpolated at uniform times by cubic splines."
+    )
+    note = Diagnostic("recording-repaired", "info", text)
+    return uniform_s, make_interp_spline(table.time_s, values, k=3)(uniform_s), [note]
+
+
 def recording_of_rows(path: Path, time_s: FloatArray) -> Recording:
-    """Return the rows of a coordinate file as a recording without markers; InputFileError if they are not uniform in time."""
+    """Return the rows of a coordinate file, uniform in time, as a recording without markers."""
     step = float(time_s[-1] - time_s[0]) / (len(time_s) - 1)
-    if np.abs(time_s - time_s[0] - step * np.arange(len(time_s))).max() > _UNEVEN * step:
-        raise InputFileError(f"The rows of '{path.name}' are not uniform in time.", "Resample the motion.")
     markers = Markers((), np.empty((len(time_s), 0, 3)), 1.0 / step)
     return Recording(path, file_sha256(path), StoredMotion(markers=markers), start_s=float(time_s[0]))
 
