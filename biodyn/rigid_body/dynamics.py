@@ -15,13 +15,7 @@ from biodyn.kernels import dynamics as kernels
 from biodyn.kernels import dynamics_derivatives
 from biodyn.kernels.lanes import WIDTH
 from biodyn.kernels.tree import Tree
-from biodyn.rigid_body.argument_checks import (
-    checked_array,
-    checked_state,
-    checked_wrenches,
-    select_body_rows,
-    zero_workspace,
-)
+from biodyn.rigid_body.argument_checks import checked_array, checked_state, checked_wrenches, zero_workspace
 from biodyn.rigid_body.kinematics import integrate
 from biodyn.rigid_body.multibody import Multibody
 
@@ -59,7 +53,7 @@ def normal_matrix(mb: Multibody, q: ArrayLike, bodies: IntArray, p_BM: FloatArra
     """
     (positions,) = checked_state(mb, q)
     carriers = np.zeros((len(mb.tree.parent), len(bodies)))
-    carriers[mb.link_of_body[bodies], np.arange(len(bodies))] = weights
+    carriers[bodies, np.arange(len(bodies))] = weights
     x, y, z = p_BM.T
     second = np.stack([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y], axis=1)
     tree = mb.tree._replace(mass=carriers.sum(axis=1), first_moment=carriers @ p_BM, inertia_origin=carriers @ second)
@@ -142,9 +136,8 @@ def _newton_euler(
 def inertial_parameters(mb: Multibody) -> FloatArray:
     """Return the inertial parameters phi (10 B,): [m, m c (3), I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the origin] of each
     body."""
-    tree, rows = mb.tree, mb.link_of_body
-    phi = np.concatenate([tree.mass[:, None], tree.first_moment, tree.inertia_origin], axis=1)
-    return np.asarray(phi[rows].ravel())
+    tree = mb.tree
+    return np.concatenate([tree.mass[:, None], tree.first_moment, tree.inertia_origin], axis=1).ravel()
 
 
 def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, rows: int | None = None) -> FloatArray:
@@ -160,10 +153,7 @@ def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, rows: 
 
     work = zero_workspace(Y.shape[1] * WIDTH), _sweep_memory(mb.tree)
     dynamics_derivatives.regressor(mb.tree, positions, rates, accelerations, Y, count, *work)
-    if n == len(mb.bodies):
-        return Y.reshape(frames, count, -1)
-    by_link = Y.reshape(frames, count, n, 10)[:, :, mb.link_of_body]
-    return np.ascontiguousarray(by_link.reshape(frames, count, -1))
+    return Y.reshape(frames, count, -1)
 
 
 def inertia_sensitivities(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, changes: ArrayLike) -> FloatArray:
@@ -173,7 +163,7 @@ def inertia_sensitivities(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: Array
     only the first forces are needed, rows of the regressor take half the time of these passes. Body masses must stay positive.
     """
     motion = checked_state(mb, q, v=v, vdot=vdot)
-    tree, rows = mb.tree, mb.link_of_body
+    tree = mb.tree
     columns = checked_array(changes, (10 * len(mb.bodies), None), "changes")
     before = inertial_parameters(mb)
     loads = checked_wrenches(mb, len(motion[0]), None, None)
@@ -185,11 +175,8 @@ def inertia_sensitivities(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: Array
     )
     for change, tau in zip((np.zeros_like(before), *columns.T), result, strict=True):
         parameters = (before + change).reshape(-1, 10)
-        changed.mass[rows], changed.first_moment[rows], changed.inertia_origin[rows] = (
-            parameters[:, 0],
-            parameters[:, 1:4],
-            parameters[:, 4:],
-        )
+        changed.mass[:], changed.first_moment[:] = parameters[:, 0], parameters[:, 1:4]
+        changed.inertia_origin[:] = parameters[:, 4:]
         tau[:] = _newton_euler(changed, motion, loads)[0]
     return np.moveaxis(result[1:] - result[0], 0, 2)
 
@@ -265,8 +252,7 @@ def inverse_dynamics_with_joint_wrenches(
     """
     motion = checked_state(mb, q, v=v, vdot=vdot)
     loads = checked_wrenches(mb, len(motion[0]), wrenches, wrench_bodies)
-    tau, transmitted = _newton_euler(mb.tree, motion, loads, joints=True)
-    return tau, select_body_rows(mb, transmitted)
+    return _newton_euler(mb.tree, motion, loads, joints=True)
 
 
 def bias_forces(

@@ -271,7 +271,7 @@ def inverse_kinematics(
         shown = shares[min(first, len(shares) - 1)]
         start = _align_base(mb, start, body, places, recorded[first : first + 1], shown[None])[0]
     problem = MarkerFitProblem(
-        marker_link=mb.link_of_body[body].astype(np.int64),
+        marker_link=body.astype(np.int64),
         p_BM=places,
         p_WM=recorded,
         weights=shares,

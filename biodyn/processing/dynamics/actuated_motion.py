@@ -16,7 +16,7 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body import Body, Joint, Multibody
 from biodyn.rigid_body.coupling.reduced_tree import ReducedTree
 
-_WITHOUT_AXIS = ("free", "weld", "spherical")
+_WITHOUT_AXIS = ("free", "weld")
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,6 @@ class ActuatedMotion:
             first = self.multibody.q_slice(body.name).start
             if body.joint.kind == "free":
                 kinds.append(("free", first))
-            elif body.joint.kind == "spherical":
-                kinds.append(("spherical", first))
             else:
                 kinds += [("scalar", first + i) for i in range(body.joint.nq)]
         return tuple(kinds)
