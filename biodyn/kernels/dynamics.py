@@ -47,8 +47,8 @@ from biodyn.kernels.lanes import (
 )
 from biodyn.kernels.tree import (
     FREE,
-    REVOLUTE,
     PRISMATIC,
+    REVOLUTE,
     SPHERICAL,
     Tree,
     add_wrench_to_parent,

@@ -13,7 +13,7 @@ import math
 
 from biodyn.kernels.jit import inline, kernel
 from biodyn.kernels.lanes import WIDTH, LaneMemory, copy_from_frames, copy_to_frames, load3, load9, store3, store9
-from biodyn.kernels.tree import FREE, REVOLUTE, PRISMATIC, SPHERICAL, Tree, joint_motion, joint_pose
+from biodyn.kernels.tree import FREE, PRISMATIC, REVOLUTE, SPHERICAL, Tree, joint_motion, joint_pose
 from biodyn.kernels.vec3 import add, add_scaled, compose, cross, quaternion_to_matrix, rotate, rotate_back, scale, sub
 
 
