@@ -268,8 +268,9 @@ def to_mjcf(mb: Multibody, name: str = "model") -> str:
     Massless links, for example of anatomical joints with several axes, become additional joints of the body that they carry,
     because MuJoCo does not accept moving bodies without mass. Armature, damping and friction are not written, so that mass
     matrix and inverse dynamics equal the results of `mb`. Every joint has the name of its link, by which its coordinate is
-    found: the order of MuJoCo is depth first, that of biodyn is the order of `mb.bodies`. Quaternions are w x y z in both. The speeds (and forces) of a free joint in MuJoCo are the velocity in world
-    axes, then the angular velocity in body axes; in biodyn they are the body-frame twist [angular; linear]:
+    found: the order of MuJoCo is depth first, that of biodyn is the order of `mb.bodies`. Quaternions are w x y z in both. The
+    speeds (and forces) of a free joint in MuJoCo are the velocity in world axes, then the angular velocity in body axes; in
+    biodyn they are the body-frame twist [angular; linear]:
     ``qvel = [R_WB v_B, omega_B]``, ``qacc = [R_WB (vdot_B + omega_B x v_B), omegadot_B]``.
 
     Raises ModelError that names the body for free joints that are not attached to the world, and for a
