@@ -20,7 +20,7 @@ OPTIONS = {"start_every_s": 0.1, "angle_rad": np.radians(1.0), "position_m": 0.0
 def actuated(true_motion):  # noqa: F811
     """The simulated walk as biodyn records one: v and vdot of the curve through the frames, a residual, a gap."""
     mb = true_motion.multibody
-    motion = motion_from_configuration(true_motion.time_s, true_motion.q, true_motion.coordinate_kinds())
+    motion = motion_from_configuration(true_motion.time_s, true_motion.q)
     tau = inverse_dynamics(mb, motion.q, motion.v, motion.vdot, true_motion.wrenches, true_motion.wrench_bodies)
     tau[:4], tau[-4:] = np.nan, np.nan
     return replace(true_motion, q=motion.q, v=motion.v, vdot=motion.vdot, tau=tau)
