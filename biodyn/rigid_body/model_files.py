@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from biodyn.conventions import GRAVITY_W, FloatArray
 from biodyn.errors import ModelError
-from biodyn.rigid_body.multibody import Body, Joint, Multibody, Vector3
+from biodyn.rigid_body.multibody import Body, Joint, Multibody
 from biodyn.rigid_body.osim.document import excerpt
 
 _KINDS = {
@@ -73,17 +73,13 @@ def _read_joint(element: ET.Element, name: str) -> Joint:
     kind = element.get("type", "")
     if kind not in _KINDS:
         raise ModelError(f"Joint '{name}' has the unsupported type '{kind}'.", f"Supported types: {', '.join(_KINDS)}.")
-    axis_element, limit = element.find("axis"), element.find("limit")
+    axis_element = element.find("axis")
     if _KINDS[kind] in ("weld", "free"):
         return Joint(_KINDS[kind])
     x, y, z = (
         (1.0, 0.0, 0.0) if axis_element is None else _read_numbers(axis_element.get("xyz"), 3, f"axis of '{name}'")
     )
-    axis: Vector3 = (float(x), float(y), float(z))
-    if limit is None or kind == "continuous":
-        return Joint(_KINDS[kind], axis)
-    lower, upper = (_read_numbers(limit.get(key), 1, f"{key} of '{name}'", np.inf) for key in ("lower", "upper"))
-    return Joint(_KINDS[kind], axis, lower=tuple(lower), upper=tuple(upper))
+    return Joint(_KINDS[kind], (float(x), float(y), float(z)))
 
 
 def from_urdf(
@@ -91,8 +87,8 @@ def from_urdf(
 ) -> Multibody:
     """Return the model of a URDF file (a path) or of URDF text (starting with '<').
 
-    base: type of the joint between world and root link. A root link named 'world' is the world itself. Meshes, sensors and
-    transmissions are ignored. Raises ModelError that names the link or joint that cannot be read.
+    base: type of the joint between world and root link. A root link named 'world' is the world itself. Meshes, sensors,
+    transmissions and limits are ignored. Raises ModelError that names the link or joint that cannot be read.
     """
     text = str(source)
     try:
@@ -141,32 +137,24 @@ def to_urdf(mb: Multibody, name: str = "model") -> str:
     """
     robot = ET.Element("robot", name=name)
     ET.SubElement(robot, "link", name="world")
-    kinds = {"weld": "fixed", "revolute": "revolute", "prismatic": "prismatic", "free": "floating"}
+    kinds = {"weld": "fixed", "revolute": "continuous", "prismatic": "prismatic", "free": "floating"}
     for body in mb.bodies:
         joint = body.joint
         if joint.kind not in kinds:
             raise ModelError(f"URDF does not support {joint.kind} joints (joint of body '{body.name}').")
         _add_link(robot, body)
-        (low, high), bounded = _joint_limits(joint)
         made = ET.SubElement(robot, "joint", name=f"{body.name}_joint")
-        made.set("type", "continuous" if joint.kind == "revolute" and not bounded else kinds[joint.kind])
+        made.set("type", kinds[joint.kind])
         rpy = Rotation.from_matrix(body.R_PJ).as_euler("xyz")
         ET.SubElement(made, "origin", xyz=_format_numbers(body.p_PJ), rpy=_format_numbers(rpy))
         ET.SubElement(made, "parent", link=body.parent or "world")
         ET.SubElement(made, "child", link=body.name)
         if joint.axis is not None:
             ET.SubElement(made, "axis", xyz=_format_numbers(joint.axis))
-            if bounded or joint.kind == "prismatic":  # required in URDF; 1e9 = no limit
-                ends = {"lower": repr(float(max(low, -1e9))), "upper": repr(float(min(high, 1e9)))}
-                ET.SubElement(made, "limit", {"effort": "1e9", "velocity": "1e9", **ends})
+            if joint.kind == "prismatic":  # required in URDF; 1e9 = no limit
+                ET.SubElement(made, "limit", effort="1e9", velocity="1e9", lower="-1e9", upper="1e9")
     ET.indent(robot)
     return ET.tostring(robot, encoding="unicode") + "\n"
-
-
-def _joint_limits(joint: Joint) -> tuple[tuple[float, float], bool]:
-    """Return the limits of a one-axis joint, infinite without limits, and whether both are finite."""
-    limits = joint.lower[0] if joint.lower else -np.inf, joint.upper[0] if joint.upper else np.inf
-    return limits, bool(np.isfinite(limits).all())
 
 
 def _add_link(robot: ET.Element, body: Body) -> None:
@@ -191,9 +179,6 @@ def _mjcf_joints(joint: Joint, name: str, root: bool) -> list[dict[str, str]]:
     made = {"type": kinds[joint.kind], "name": name}
     if joint.axis is not None:
         made["axis"] = _format_numbers(joint.axis)
-        limits, bounded = _joint_limits(joint)
-        if bounded:
-            made["range"] = _format_numbers(limits)
     return [made]
 
 

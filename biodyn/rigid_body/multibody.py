@@ -41,20 +41,17 @@ def unit_axis(axis: object, name: str) -> Vector3:
 
 @dataclass(frozen=True)
 class Joint:
-    """Joint between a body and its parent: kinds of motion, axes and limits.
+    """Joint between a body and its parent: kind of motion and axis.
 
     Attributes:
         kind: weld, free (q = x y z and quaternion w x y z; v = body-frame twist [omega_B; v_B]), spherical (q = quaternion; v =
             omega in the body's axes), revolute (angle about `axis`), prismatic (travel along `axis`). A joint with several axes
             is a chain of massless bodies.
         axis: direction in the joint frame at q = 0 (of any length; stored with unit length); None without an axis.
-        lower, upper: limits of the joint's coordinates, empty = none; rad or m. Quaternion joints have no limits.
     """
 
     kind: str
     axis: Vector3 | None = None
-    lower: tuple[float, ...] = ()
-    upper: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in VELOCITY_COUNT:
@@ -63,18 +60,6 @@ class Joint:
             raise ModelError(f"A {self.kind} joint needs {'an' if self.kind in _ONE_AXIS else 'no'} axis.")
         if self.axis is not None:
             object.__setattr__(self, "axis", unit_axis(self.axis, f"a {self.kind} joint"))
-        for name in ("lower", "upper"):
-            limits = tuple(float(x) for x in getattr(self, name))
-            if limits and (self.kind in _QUATERNION_KINDS or len(limits) != self.nv or np.isnan(limits).any()):
-                raise ModelError(
-                    f"A {self.kind} joint needs {(0 if self.kind in _QUATERNION_KINDS else self.nv)} {name} limits, "
-                    f"found {limits!r}."
-                )
-            object.__setattr__(self, name, limits)
-        if self.lower and self.upper and any(a > b for a, b in zip(self.lower, self.upper, strict=True)):
-            raise ModelError(
-                f"A {self.kind} joint has lower limits {self.lower!r} above its upper limits {self.upper!r}."
-            )
 
     @property
     def nv(self) -> int:
@@ -371,18 +356,6 @@ class Multibody:
         """Index (B,) in `bodies` of the parent of each body, -1 = world."""
         parents = [-1 if body.parent is None else self._index_by_name[body.parent] for body in self.bodies]
         return np.array(parents, dtype=np.int64)
-
-    @cached_property
-    def lower(self) -> FloatArray:
-        """Lower limits (nv,) of the coordinates, rad or m, -inf = none."""
-        limits = [body.joint.lower or (-np.inf,) * body.joint.nv for body in self.bodies]
-        return np.array([value for part in limits for value in part], dtype=np.float64)
-
-    @cached_property
-    def upper(self) -> FloatArray:
-        """Upper limits (nv,) of the coordinates, rad or m, inf = none."""
-        limits = [body.joint.upper or (np.inf,) * body.joint.nv for body in self.bodies]
-        return np.array([value for part in limits for value in part], dtype=np.float64)
 
     @cached_property
     def _q_slices(self) -> tuple[slice, ...]:

@@ -214,11 +214,3 @@ def test_entities_in_a_urdf_are_refused():
     bomb = '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;">]><robot><link name="&b;"/></robot>'
     with pytest.raises(ModelError, match="cannot be read"):
         from_urdf(bomb)
-
-
-def test_limits_survive():
-    knee = Joint("revolute", (0, 0, 1), lower=(-2.0,), upper=(0.1,))
-    mb = Multibody((Body("shank", None, knee, mass_kg=1.0, inertia_com=np.eye(3)),))
-    again = from_urdf(to_urdf(mb))
-    assert (again.lower[0], again.upper[0]) == (-2.0, 0.1)
-    assert 'range="-2.0 0.1"' in to_mjcf(mb)
