@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.forward_simulation import simulate
 from test_consistency import actuated as true_motion  # noqa: F401  (fixture)
 from test_consistency import walk  # noqa: F401  (fixture)
 
 from biodyn.errors import ResultError
 from biodyn.processing.signals.derivatives import motion_from_configuration
-from biodyn.rigid_body import centre_of_mass, inverse_dynamics, simulate
+from biodyn.rigid_body import centre_of_mass, inverse_dynamics
 from biodyn.verification.integrators import METHODS, replay_inputs, replay_windows, standing_input
 from biodyn.verification.replay import compute_deviation, measure_convergence, replay_open_loop, replay_with_feedback
 
