@@ -45,7 +45,7 @@ from biodyn.estimation.unknown_parameters import (
 )
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.inverse_dynamics import Dynamics, KnownLoads, known_loads, solve_dynamics
-from biodyn.processing.kinematics.skeleton_fit import Fit, configuration_layout
+from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import GroundReaction
@@ -319,7 +319,7 @@ def _fit_with_estimated_motion(inputs: TrialInputs, model: SubjectModel, q: Floa
     return replace(
         raw,
         model=model,
-        motion=motion_from_configuration(raw.motion.time_s, q, configuration_layout(model)),
+        motion=motion_from_configuration(raw.motion.time_s, q),
         marker_error=np.where(np.isfinite(raw.marker_error), error, np.nan),
         link_R_W=R,
         link_p_W=p,

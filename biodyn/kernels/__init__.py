@@ -8,6 +8,6 @@ neither check arguments nor allocate memory. `biodyn.rigid_body` is the public i
 | `vec3`, `tree` | vectors and matrices as tuples; tree of links, joint kinds, wrenches |
 | `kinematics`, `dynamics`, `dynamics_derivatives` | poses and motion; RNEA, ABA, CRBA, energies; derivatives, regressor |
 | `inverse_kinematics`, `coupled_coordinates` | marker fit; marker fit with coordinates that drive the joints by functions |
-| `linear_algebra`, `banded_filters`, `table_text` | tree-sparse and normal equations; filters and splines; rows of tables |
+| `linear_algebra`, `recursive_filters`, `table_text` | tree-sparse and normal equations; filters; rows of tables |
 | `lanes`, `jit`, `array_bundles` | SIMD over eight frames; compilation and its cache; NamedTuples of arrays as one argument |
 """

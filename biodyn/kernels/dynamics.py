@@ -47,8 +47,8 @@ from biodyn.kernels.lanes import (
 )
 from biodyn.kernels.tree import (
     FREE,
+    PRISMATIC,
     REVOLUTE,
-    SCREW,
     SPHERICAL,
     Tree,
     add_wrench_to_parent,
@@ -140,7 +140,7 @@ def _rnea_inwards(tree, i, links, tau):
     kind, at = tree.kind[i], tree.idx_v[i]
     if kind == REVOLUTE:
         store(tau, at * WIDTH, dot(n, row3(tree.axis, i)))
-    elif kind == SCREW:
+    elif kind == PRISMATIC:
         store(tau, at * WIDTH, dot(n, row3(tree.axis, i)) + dot(f, row3(tree.slide, i)))
     elif kind == SPHERICAL or kind == FREE:
         store3(tau, at, n)
@@ -292,14 +292,14 @@ def _add_inertia_to_parent(parent, links, here, J, H, M, n, f):
 
 @inline
 def _aba_inwards_one_axis(tree, i, tau, links):
-    """Perform the inward step of the articulated-body algorithm for a revolute, prismatic or helical joint."""
+    """Perform the inward step of the articulated-body algorithm for a revolute or prismatic joint."""
     here = (i + 1) * _ABA_ROW
     J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
     n, f = load3(links, here + _N), load3(links, here + _F)
     axis, slide = row3(tree.axis, i), row3(tree.slide, i)
     U_n, U_f = symmetric_product(J, axis), rotate_back(H, axis)
     D, tau_bias = dot(U_n, axis), dot(n, axis)
-    if tree.kind[i] == SCREW:
+    if tree.kind[i] == PRISMATIC:
         U_n = add(U_n, rotate(H, slide))
         U_f = add(U_f, symmetric_product(M, slide))
         D = dot(U_n, axis) + dot(U_f, slide)
@@ -391,12 +391,12 @@ def _aba_accelerations(tree, i, links, vdot):
     dw_P = load3(links, there + _DW)
     dw = add(rotate_back(R, dw_P), load3(links, here + _CW))
     du = add(rotate_back(R, add(load3(links, there + _DV), cross(dw_P, p))), load3(links, here + _CV))
-    if kind == REVOLUTE or kind == SCREW:
+    if kind == REVOLUTE or kind == PRISMATIC:
         U_n, U_f = load3(links, here + _U), load3(links, here + _U + 3)
         rate = load(links, (here + _D) * WIDTH) * (load(links, (here + _T) * WIDTH) - (dot(U_n, dw) + dot(U_f, du)))
         store(vdot, at * WIDTH, rate)
         dw = add(dw, scale(row3(tree.axis, i), rate))
-        if kind == SCREW:
+        if kind == PRISMATIC:
             du = add(du, scale(row3(tree.slide, i), rate))
     elif kind == SPHERICAL:
         J, H = load6(links, here + _J), load9(links, here + _H)
@@ -449,7 +449,7 @@ def forward_dynamics(tree, q, v, tau, wrenches, path, path_start, vdot, work):
             subtract_wrench(links, _ABA_ROW, _N, path, path_start[k], path_start[k + 1], n_W, f_W)
         for i in range(n - 1, -1, -1):
             kind = tree.kind[i]
-            if kind == REVOLUTE or kind == SCREW:
+            if kind == REVOLUTE or kind == PRISMATIC:
                 _aba_inwards_one_axis(tree, i, tau_lanes, links)
             elif kind == SPHERICAL:
                 _aba_inwards_spherical(tree, i, tau_lanes, links)

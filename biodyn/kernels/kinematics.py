@@ -13,7 +13,7 @@ import math
 
 from biodyn.kernels.jit import inline, kernel
 from biodyn.kernels.lanes import WIDTH, LaneMemory, copy_from_frames, copy_to_frames, load3, load9, store3, store9
-from biodyn.kernels.tree import FREE, REVOLUTE, SCREW, SPHERICAL, Tree, joint_motion, joint_pose
+from biodyn.kernels.tree import FREE, PRISMATIC, REVOLUTE, SPHERICAL, Tree, joint_motion, joint_pose
 from biodyn.kernels.vec3 import add, add_scaled, compose, cross, quaternion_to_matrix, rotate, rotate_back, scale, sub
 
 
@@ -162,7 +162,7 @@ def integrate(tree, q, step, result):
     for t in range(q.shape[0]):
         for i in range(tree.parent.shape[0]):
             kind, a, b = tree.kind[i], tree.idx_q[i], tree.idx_v[i]
-            if kind == REVOLUTE or kind == SCREW:
+            if kind == REVOLUTE or kind == PRISMATIC:
                 result[t, a] = q[t, a] + step[t, b]
             elif kind == SPHERICAL or kind == FREE:
                 r = (step[t, b], step[t, b + 1], step[t, b + 2])
@@ -186,7 +186,7 @@ def difference(tree, q0, q1, step):
     for t in range(q0.shape[0]):
         for i in range(tree.parent.shape[0]):
             kind, a, b = tree.kind[i], tree.idx_q[i], tree.idx_v[i]
-            if kind == REVOLUTE or kind == SCREW:
+            if kind == REVOLUTE or kind == PRISMATIC:
                 step[t, b] = q1[t, a] - q0[t, a]
             elif kind == SPHERICAL or kind == FREE:
                 at = a + 3 if kind == FREE else a
@@ -209,7 +209,7 @@ def coordinate_rates(tree, q, v, rates):
     for t in range(q.shape[0]):
         for i in range(tree.parent.shape[0]):
             kind, a, b = tree.kind[i], tree.idx_q[i], tree.idx_v[i]
-            if kind == REVOLUTE or kind == SCREW:
+            if kind == REVOLUTE or kind == PRISMATIC:
                 rates[t, a] = v[t, b]
             elif kind == SPHERICAL or kind == FREE:
                 at = a + 3 if kind == FREE else a

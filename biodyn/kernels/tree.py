@@ -2,13 +2,13 @@
 
 A joint gives the pose of its link in the parent, R_PC(q) and p_PC(q), and its motion subspace S in link axes (Featherstone 2008,
 section 4.4), which is constant for every kind: the apparent derivative of S is zero. Joints with several axes are chains of
-one-axis joints (`rigid_body.multibody`), so that five kinds are sufficient.
+one-axis joints with massless links.
 
 | kind      | q                  | v                       | S                     |
 |-----------|--------------------|-------------------------|-----------------------|
 | WELD      | -                  | -                       | -                     |
 | REVOLUTE  | angle              | rate                    | [axis; 0]             |
-| SCREW     | angle or travel    | rate                    | [axis; slide]         |
+| PRISMATIC | travel             | rate                    | [0; slide]            |
 | SPHERICAL | quaternion w x y z | omega in link axes      | [1; 0]                |
 | FREE      | x y z, quaternion  | [omega; v] in link axes | 1                     |
 
@@ -84,7 +84,7 @@ class Tree(NamedTuple):
 
 WELD: Final = 0
 REVOLUTE: Final = 1
-SCREW: Final = 2  # prismatic or helical
+PRISMATIC: Final = 2
 SPHERICAL: Final = 3
 FREE: Final = 4
 
@@ -111,10 +111,10 @@ def joint_pose(tree, i, q):
     kind, at = tree.kind[i], tree.idx_q[i]
     R = broadcast_like9(q, row9(tree.R_fixed, i))
     p = broadcast_like3(q, row3(tree.p_PJ, i))
-    if kind == REVOLUTE or kind == SCREW:
+    if kind == REVOLUTE or kind == PRISMATIC:
         s, c = sine_cosine(q, at)
         R = combine_rotations(R, row9(tree.R_sin, i), row9(tree.R_cos, i), s, c)
-        if kind == SCREW:
+        if kind == PRISMATIC:
             angle, slide = load_value(q, at), row3(tree.p_slide, i)
             p = (p[0] + angle * slide[0], p[1] + angle * slide[1], p[2] + angle * slide[2])
     elif kind == SPHERICAL or kind == FREE:
@@ -135,11 +135,11 @@ def joint_motion(tree, i, v):
     zero = broadcast_like(v, 0.0)
     angular = (zero, zero, zero)
     linear = (zero, zero, zero)
-    if kind == REVOLUTE or kind == SCREW:
+    if kind == REVOLUTE or kind == PRISMATIC:
         rate = load_value(v, at)
         axis, slide = row3(tree.axis, i), row3(tree.slide, i)
         angular = (rate * axis[0], rate * axis[1], rate * axis[2])
-        if kind == SCREW:
+        if kind == PRISMATIC:
             linear = (rate * slide[0], rate * slide[1], rate * slide[2])
     elif kind == SPHERICAL or kind == FREE:
         angular = load_value3(v, at)
@@ -155,10 +155,10 @@ def joint_column(tree, i, k, R_WB, p_OB):
     R_WB: rotation of the link; p_OB: origin of the link relative to O, in world axes.
     """
     kind = tree.kind[i]
-    if kind == REVOLUTE or kind == SCREW:
+    if kind == REVOLUTE or kind == PRISMATIC:
         angular = rotate(R_WB, row3(tree.axis, i))
         linear = cross(p_OB, angular)
-        if kind == SCREW:
+        if kind == PRISMATIC:
             linear = add(linear, rotate(R_WB, row3(tree.slide, i)))
     else:
         c = k % 3

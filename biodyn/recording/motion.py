@@ -112,8 +112,6 @@ class SegmentPoses:
         rate_hz: frames per second.
         reliability: (T, S) as stored, None if the file has none.
         landmarks: segment label and position (3,) m in segment axes of every landmark in the file.
-
-    Raises ValueError if shapes, labels and rate are inconsistent, or a matrix is not a rotation.
     """
 
     labels: tuple[str, ...]
@@ -122,24 +120,6 @@ class SegmentPoses:
     rate_hz: float
     reliability: FloatArray | None = None
     landmarks: Mapping[str, tuple[str, FloatArray]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        no_rotation = 1e-4  # largest error of R R^T: 1e-6 for files in single precision, 1e-4 for four decimals
-        count = len(self.labels)
-        if len(set(self.labels)) != count:
-            raise ValueError("two segments have the same label")
-        if self.origins.ndim != 3 or self.origins.shape[1:] != (count, 3):
-            raise ValueError(f"origins of {count} segments must have shape (T, {count}, 3), not {self.origins.shape}")
-        if self.rotations.shape != (*self.origins.shape, 3):
-            raise ValueError(f"rotations must have shape {(*self.origins.shape, 3)}, not {self.rotations.shape}")
-        if self.reliability is not None and self.reliability.shape != self.origins.shape[:2]:
-            raise ValueError(f"reliabilities must have shape {self.origins.shape[:2]}, not {self.reliability.shape}")
-        if not (np.isfinite(self.rate_hz) and self.rate_hz > 0.0):
-            raise ValueError(f"the rate is {self.rate_hz} Hz")
-        seen = self.rotations[np.isfinite(self.rotations).all(axis=(2, 3))]
-        error = np.abs(seen @ seen.swapaxes(1, 2) - np.eye(3))
-        if (error > no_rotation).any() or (np.linalg.det(seen) < 0.0).any():
-            raise ValueError("a matrix is not a right-handed rotation")
 
     @property
     def frame_count(self) -> int:
@@ -206,25 +186,12 @@ class Coordinates:
         values: (T, C) in `units`; NaN if a coordinate is unknown.
         units: unit of each coordinate: "rad", "m", or "1" for none.
         rate_hz: frames per second.
-
-    Raises ValueError if shapes, labels, units and rate are inconsistent.
     """
 
     labels: tuple[str, ...]
     values: FloatArray
     units: tuple[CoordinateUnit, ...]
     rate_hz: float
-
-    def __post_init__(self) -> None:
-        count = len(self.labels)
-        if len(set(self.labels)) != count:
-            raise ValueError("two coordinates have the same label")
-        if self.values.ndim != 2 or self.values.shape[1] != count:
-            raise ValueError(f"values of {count} coordinates must have shape (T, {count}), not {self.values.shape}")
-        if len(self.units) != count or not {*self.units} <= {"rad", "m", "1"}:
-            raise ValueError(f"{count} coordinates need {count} units, each rad, m or 1, not {self.units}")
-        if not (np.isfinite(self.rate_hz) and self.rate_hz > 0.0):
-            raise ValueError(f"the rate is {self.rate_hz} Hz")
 
     @property
     def frame_count(self) -> int:

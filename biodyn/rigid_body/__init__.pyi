@@ -16,7 +16,6 @@ from .dynamics import mass_matrix as mass_matrix
 from .dynamics import momentum as momentum
 from .dynamics import normal_matrix as normal_matrix
 from .dynamics import regressor as regressor
-from .dynamics import simulate as simulate
 from .kinematics import body_accelerations as body_accelerations
 from .kinematics import body_poses as body_poses
 from .kinematics import body_velocities as body_velocities

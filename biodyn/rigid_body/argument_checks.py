@@ -72,16 +72,10 @@ def checked_wrenches(
     path: list[int] = []
     start = [0]
     for b in index:
-        link = int(mb.link_of_body[b])
-        upwards = []
+        link, upwards = int(b), []
         while link >= 0:
             upwards.append(link)
             link = int(mb.tree.parent[link])
         path += upwards[::-1]
         start.append(len(path))
     return loads, np.array(path, dtype=np.int64), np.array(start, dtype=np.int64)
-
-
-def select_body_rows(mb: Multibody, links: FloatArray) -> FloatArray:
-    """Select the rows (axis 1) of the bodies from an array with one row per link."""
-    return links if links.shape[1] == len(mb.bodies) else np.ascontiguousarray(links[:, mb.link_of_body])

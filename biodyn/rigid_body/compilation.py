@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.kernels import banded_filters, linear_algebra, table_text
+from biodyn.kernels import linear_algebra, recursive_filters, table_text
 from biodyn.kernels.jit import CACHE_FOLDER, FOLDER_VARIABLE
 from biodyn.rigid_body.dynamics import (
     energies,
@@ -75,7 +75,7 @@ def _compilation_tasks() -> dict[str, Callable[[], object]]:
         "difference": lambda: difference(mb, q, q),
         "integrate": lambda: integrate(mb, q, v),
         "poses": lambda: body_poses(mb, q),
-        "recursions": _run_banded_filters,
+        "filter": _run_filter,
         "text": _run_table_writer,
     }
 
@@ -91,16 +91,10 @@ def _run_normal_equations(n: int) -> None:
     )
 
 
-def _run_banded_filters() -> None:
-    """Solve a band system with one unknown and filter one sample."""
-    band, curves, work = (
-        np.ones((1, 1)),
-        np.ones((1, 1)),
-        np.empty((1 + banded_filters.FILTER_ROWS, banded_filters.LANES)),
-    )
-    banded_filters.factorise_band(band)
-    banded_filters.solve_factorised(band, curves, np.empty((1, 1)), work)
-    banded_filters.filter_zero_phase(curves, np.ones((1, 4)), work)
+def _run_filter() -> None:
+    """Filter one sample, to compile the kernel for it."""
+    work = np.empty((1 + recursive_filters.FILTER_ROWS, recursive_filters.LANES))
+    recursive_filters.filter_zero_phase(np.ones((1, 1)), np.ones((1, 4)), work)
 
 
 def _run_table_writer() -> None:

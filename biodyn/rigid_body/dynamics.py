@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -15,14 +15,7 @@ from biodyn.kernels import dynamics as kernels
 from biodyn.kernels import dynamics_derivatives
 from biodyn.kernels.lanes import WIDTH
 from biodyn.kernels.tree import Tree
-from biodyn.rigid_body.argument_checks import (
-    checked_array,
-    checked_state,
-    checked_wrenches,
-    select_body_rows,
-    zero_workspace,
-)
-from biodyn.rigid_body.kinematics import integrate
+from biodyn.rigid_body.argument_checks import checked_array, checked_state, checked_wrenches, zero_workspace
 from biodyn.rigid_body.multibody import Multibody
 
 
@@ -59,7 +52,7 @@ def normal_matrix(mb: Multibody, q: ArrayLike, bodies: IntArray, p_BM: FloatArra
     """
     (positions,) = checked_state(mb, q)
     carriers = np.zeros((len(mb.tree.parent), len(bodies)))
-    carriers[mb.link_of_body[bodies], np.arange(len(bodies))] = weights
+    carriers[bodies, np.arange(len(bodies))] = weights
     x, y, z = p_BM.T
     second = np.stack([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y], axis=1)
     tree = mb.tree._replace(mass=carriers.sum(axis=1), first_moment=carriers @ p_BM, inertia_origin=carriers @ second)
@@ -142,9 +135,8 @@ def _newton_euler(
 def inertial_parameters(mb: Multibody) -> FloatArray:
     """Return the inertial parameters phi (10 B,): [m, m c (3), I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the origin] of each
     body."""
-    tree, rows = mb.tree, mb.link_of_body
-    phi = np.concatenate([tree.mass[:, None], tree.first_moment, tree.inertia_origin], axis=1)
-    return np.asarray(phi[rows].ravel())
+    tree = mb.tree
+    return np.concatenate([tree.mass[:, None], tree.first_moment, tree.inertia_origin], axis=1).ravel()
 
 
 def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, rows: int | None = None) -> FloatArray:
@@ -160,10 +152,7 @@ def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, rows: 
 
     work = zero_workspace(Y.shape[1] * WIDTH), _sweep_memory(mb.tree)
     dynamics_derivatives.regressor(mb.tree, positions, rates, accelerations, Y, count, *work)
-    if n == len(mb.bodies):
-        return Y.reshape(frames, count, -1)
-    by_link = Y.reshape(frames, count, n, 10)[:, :, mb.link_of_body]
-    return np.ascontiguousarray(by_link.reshape(frames, count, -1))
+    return Y.reshape(frames, count, -1)
 
 
 def inertia_sensitivities(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, changes: ArrayLike) -> FloatArray:
@@ -173,7 +162,7 @@ def inertia_sensitivities(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: Array
     only the first forces are needed, rows of the regressor take half the time of these passes. Body masses must stay positive.
     """
     motion = checked_state(mb, q, v=v, vdot=vdot)
-    tree, rows = mb.tree, mb.link_of_body
+    tree = mb.tree
     columns = checked_array(changes, (10 * len(mb.bodies), None), "changes")
     before = inertial_parameters(mb)
     loads = checked_wrenches(mb, len(motion[0]), None, None)
@@ -185,11 +174,8 @@ def inertia_sensitivities(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: Array
     )
     for change, tau in zip((np.zeros_like(before), *columns.T), result, strict=True):
         parameters = (before + change).reshape(-1, 10)
-        changed.mass[rows], changed.first_moment[rows], changed.inertia_origin[rows] = (
-            parameters[:, 0],
-            parameters[:, 1:4],
-            parameters[:, 4:],
-        )
+        changed.mass[:], changed.first_moment[:] = parameters[:, 0], parameters[:, 1:4]
+        changed.inertia_origin[:] = parameters[:, 4:]
         tau[:] = _newton_euler(changed, motion, loads)[0]
     return np.moveaxis(result[1:] - result[0], 0, 2)
 
@@ -265,8 +251,7 @@ def inverse_dynamics_with_joint_wrenches(
     """
     motion = checked_state(mb, q, v=v, vdot=vdot)
     loads = checked_wrenches(mb, len(motion[0]), wrenches, wrench_bodies)
-    tau, transmitted = _newton_euler(mb.tree, motion, loads, joints=True)
-    return tau, select_body_rows(mb, transmitted)
+    return _newton_euler(mb.tree, motion, loads, joints=True)
 
 
 def bias_forces(
@@ -295,71 +280,3 @@ def forward_dynamics(
     work = zero_workspace(kernels.forward_dynamics_work_size(mb.tree))
     kernels.forward_dynamics(mb.tree, positions, rates, forces, loads, path, start, vdot, work)
     return vdot
-
-
-def _lie_bracket(mb: Multibody, a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return the Lie bracket (T, nv) of two steps a, b (T, nv), joint by joint; it is zero for joints with commuting motions."""
-    result = np.zeros_like(a)
-    for body in mb.bodies:
-        if body.joint.kind in ("spherical", "free"):
-            at = mb.v_slice(body.name)
-            turn_a, turn_b = a[:, at][:, :3], b[:, at][:, :3]
-            parts = [np.cross(turn_a, turn_b)]
-            if body.joint.kind == "free":
-                parts.append(np.cross(turn_a, b[:, at][:, 3:]) + np.cross(a[:, at][:, 3:], turn_b))
-            result[:, at] = np.concatenate(parts, axis=1)
-    return result
-
-
-def _step_rate(mb: Multibody, step: FloatArray, v: FloatArray) -> FloatArray:
-    """Return the rate (T, nv) of a step from q for which the configuration after the step moves with speed v.
-
-    This is dexp^-1 up to the order that a fourth-order method requires.
-    """
-    once = _lie_bracket(mb, step, v)
-    return v + 0.5 * once + _lie_bracket(mb, step, once) / 12.0
-
-
-def simulate(
-    mb: Multibody,
-    q0: ArrayLike,
-    v0: ArrayLike,
-    times: ArrayLike,
-    forces: Callable[[float, FloatArray, FloatArray], ArrayLike] | None = None,
-    wrenches: Callable[[float, FloatArray, FloatArray], ArrayLike] | None = None,
-    wrench_bodies: Indices | None = None,
-) -> tuple[FloatArray, FloatArray]:
-    """Integrate q (N, nq) and v (N, nv) to the times (N,) by one fourth-order Runge-Kutta-Munthe-Kaas step per interval.
-
-    Args:
-        q0, v0: (nq,), (nv,) at times[0].
-        forces: generalised forces (1, nv) at time t, q (1, nq), v (1, nv); None = the joints move freely.
-        wrenches, wrench_bodies: function of the same arguments, and bodies, as for `forward_dynamics`.
-
-    Raises ModelError for times that do not increase, or wrong shapes. Munthe-Kaas 1998, doi 10.1007/BF02510919.
-    """
-    q, v = checked_array(q0, (mb.nq,), "q0")[None], checked_array(v0, (mb.nv,), "v0")[None]
-    instants = checked_array(times, (None,), "times")
-    if not (np.diff(instants) > 0).all():
-        raise ModelError("times must increase.")
-
-    def vdot(t: float, q: FloatArray, v: FloatArray) -> FloatArray:
-        tau = np.zeros_like(v) if forces is None else forces(t, q, v)
-        loads = None if wrenches is None else wrenches(t, q, v)
-        return forward_dynamics(mb, q, v, tau, loads, wrench_bodies)
-
-    all_q, all_v = np.empty((len(instants), mb.nq)), np.empty((len(instants), mb.nv))
-    all_q[0], all_v[0] = q[0], v[0]
-    for k in range(1, len(instants)):
-        t, h = instants[k - 1], instants[k] - instants[k - 1]
-        k1, a1 = v, vdot(t, q, v)
-        s2, v2 = 0.5 * h * k1, v + 0.5 * h * a1
-        k2, a2 = _step_rate(mb, s2, v2), vdot(t + 0.5 * h, integrate(mb, q, s2), v2)
-        s3, v3 = 0.5 * h * k2, v + 0.5 * h * a2
-        k3, a3 = _step_rate(mb, s3, v3), vdot(t + 0.5 * h, integrate(mb, q, s3), v3)
-        s4, v4 = h * k3, v + h * a3
-        k4, a4 = _step_rate(mb, s4, v4), vdot(t + h, integrate(mb, q, s4), v4)
-        q = integrate(mb, q, h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4))
-        v = v + h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
-        all_q[k], all_v[k] = q[0], v[0]
-    return all_q, all_v

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
 from biodyn.kernels import dynamics, kinematics
-from biodyn.rigid_body.argument_checks import checked_array, checked_state, select_body_rows, zero_workspace
+from biodyn.rigid_body.argument_checks import checked_array, checked_state, zero_workspace
 from biodyn.rigid_body.multibody import Multibody
 
 
@@ -23,7 +23,7 @@ def body_poses(mb: Multibody, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
     frames, n = positions.shape[0], mb.tree.parent.shape[0]
     R, p = np.empty((frames, 9 * n)), np.empty((frames, 3 * n))
     kinematics.fill_link_poses(mb.tree, positions, R, p, zero_workspace(kinematics.work_size(mb.tree)))
-    return select_body_rows(mb, R.reshape(frames, n, 3, 3)), select_body_rows(mb, p.reshape(frames, n, 3))
+    return R.reshape(frames, n, 3, 3), p.reshape(frames, n, 3)
 
 
 def _body_motion(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
@@ -34,9 +34,7 @@ def _body_motion(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike | No
     velocity, acceleration = np.empty((frames, 6 * n)), np.empty((frames, 6 * n))
     work = zero_workspace(kinematics.work_size(mb.tree))
     kinematics.fill_link_motion(mb.tree, positions, rates, accelerations, velocity, acceleration, work)
-    return select_body_rows(mb, velocity.reshape(frames, n, 6)), select_body_rows(
-        mb, acceleration.reshape(frames, n, 6)
-    )
+    return velocity.reshape(frames, n, 6), acceleration.reshape(frames, n, 6)
 
 
 def body_velocities(mb: Multibody, q: ArrayLike, v: ArrayLike) -> FloatArray:

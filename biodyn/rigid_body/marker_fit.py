@@ -164,8 +164,8 @@ def allocate_fit_memory(tree: Tree, nq: int, markers: int) -> FitMemory:
 
 def _checked_limits(mb: Multibody, lower: ArrayLike | None, upper: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
     """Return limits (nv,); raise ModelError if a lower limit exceeds an upper one. Quaternion joints have no limits."""
-    low = np.array(mb.lower if lower is None else lower, dtype=np.float64)
-    high = np.array(mb.upper if upper is None else upper, dtype=np.float64)
+    low = np.array(np.full(mb.nv, -np.inf) if lower is None else lower, dtype=np.float64)
+    high = np.array(np.full(mb.nv, np.inf) if upper is None else upper, dtype=np.float64)
     for name, limits in (("lower", low), ("upper", high)):
         if limits.shape != (mb.nv,) or np.isnan(limits).any():
             raise ModelError(f"{name} must have {mb.nv} limits; use -inf or inf for coordinates without a limit.")
@@ -239,7 +239,7 @@ def inverse_kinematics(
         p_BM: (M, 3) marker position in body axes, m.
         p_WM: (T, M, 3) recorded positions, m, NaN = not visible.
         weights: (M,) or (T, M), >= 0; a marker with weight 0 is ignored.
-        lower, upper: (nv,) limits of the one-axis coordinates, rad or m; as in the model if omitted.
+        lower, upper: (nv,) limits of the one-axis coordinates, rad or m; none if omitted.
         q0: (nq,) initial guess for the first frame, by default the neutral configuration. A free root body is aligned with
             the markers first, so that its position in q0 is irrelevant.
             tolerance: a frame has converged if no coordinate would change by more, rad or m.
@@ -271,7 +271,7 @@ def inverse_kinematics(
         shown = shares[min(first, len(shares) - 1)]
         start = _align_base(mb, start, body, places, recorded[first : first + 1], shown[None])[0]
     problem = MarkerFitProblem(
-        marker_link=mb.link_of_body[body].astype(np.int64),
+        marker_link=body.astype(np.int64),
         p_BM=places,
         p_WM=recorded,
         weights=shares,

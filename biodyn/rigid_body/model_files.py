@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from biodyn.conventions import GRAVITY_W, FloatArray
 from biodyn.errors import ModelError
-from biodyn.rigid_body.multibody import Body, Joint, Multibody, Vector3
+from biodyn.rigid_body.multibody import Body, Joint, Multibody
 from biodyn.rigid_body.osim.document import excerpt
 
 _KINDS = {
@@ -73,17 +73,13 @@ def _read_joint(element: ET.Element, name: str) -> Joint:
     kind = element.get("type", "")
     if kind not in _KINDS:
         raise ModelError(f"Joint '{name}' has the unsupported type '{kind}'.", f"Supported types: {', '.join(_KINDS)}.")
-    axis_element, limit = element.find("axis"), element.find("limit")
+    axis_element = element.find("axis")
     if _KINDS[kind] in ("weld", "free"):
         return Joint(_KINDS[kind])
     x, y, z = (
         (1.0, 0.0, 0.0) if axis_element is None else _read_numbers(axis_element.get("xyz"), 3, f"axis of '{name}'")
     )
-    axis: Vector3 = (float(x), float(y), float(z))
-    if limit is None or kind == "continuous":
-        return Joint(_KINDS[kind], axis)
-    lower, upper = (_read_numbers(limit.get(key), 1, f"{key} of '{name}'", np.inf) for key in ("lower", "upper"))
-    return Joint(_KINDS[kind], axis, lower=tuple(lower), upper=tuple(upper))
+    return Joint(_KINDS[kind], (float(x), float(y), float(z)))
 
 
 def from_urdf(
@@ -91,8 +87,8 @@ def from_urdf(
 ) -> Multibody:
     """Return the model of a URDF file (a path) or of URDF text (starting with '<').
 
-    base: type of the joint between world and root link. A root link named 'world' is the world itself. Meshes, sensors and
-    transmissions are ignored. Raises ModelError that names the link or joint that cannot be read.
+    base: type of the joint between world and root link. A root link named 'world' is the world itself. Meshes, sensors,
+    transmissions and limits are ignored. Raises ModelError that names the link or joint that cannot be read.
     """
     text = str(source)
     try:
@@ -134,65 +130,36 @@ def _format_numbers(values: FloatArray | tuple[float, ...]) -> str:
     return " ".join(repr(float(x)) for x in values)
 
 
-def _one_axis_parts(joint: Joint) -> list[tuple[str, Vector3]] | None:
-    """Return kind (revolute or prismatic) and axis of the one-axis joints that compose a joint; None if it has other parts."""
-    if joint.kind in ("revolute", "universal", "cardan"):
-        return [("revolute", axis) for axis in joint.axes]
-    if joint.kind == "prismatic":
-        return [("prismatic", joint.axes[0])]
-    if joint.kind == "cylindrical":
-        return [("revolute", joint.axes[0]), ("prismatic", joint.axes[0])]
-    if joint.kind == "planar":
-        x, y, z = np.cross(joint.axes[0], joint.axes[1])
-        return [("prismatic", joint.axes[0]), ("prismatic", joint.axes[1]), ("revolute", (x, y, z))]
-    return None
-
-
 def to_urdf(mb: Multibody, name: str = "model") -> str:
-    """Return the model as URDF text; joints with several axes become chains of massless links.
+    """Return the model as URDF text.
 
-    Raises ModelError that names the body for spherical and helical joints, which URDF does not have.
+    Raises ModelError that names the body for spherical joints, which URDF does not have.
     """
     robot = ET.Element("robot", name=name)
     ET.SubElement(robot, "link", name="world")
+    kinds = {"weld": "fixed", "revolute": "continuous", "prismatic": "prismatic", "free": "floating"}
     for body in mb.bodies:
         joint = body.joint
-        parts = _one_axis_parts(joint)
-        steps: list[tuple[str, Vector3 | None]]
-        if joint.kind in ("weld", "free"):
-            steps = [("fixed" if joint.kind == "weld" else "floating", None)]
-        elif parts is None:
+        if joint.kind not in kinds:
             raise ModelError(f"URDF does not support {joint.kind} joints (joint of body '{body.name}').")
-        else:
-            steps = [*parts]
-        parent = body.parent or "world"
-        for k, (kind, axis) in enumerate(steps):
-            last = k == len(steps) - 1
-            link = body.name if last else f"{body.name}_axis{k + 1}"
-            _add_link(robot, link, body if last else None)
-            low = joint.lower[k] if joint.lower else -np.inf
-            high = joint.upper[k] if joint.upper else np.inf
-            bounded = np.isfinite([low, high]).all()
-            made = ET.SubElement(robot, "joint", name=f"{link}_joint")
-            made.set("type", "continuous" if kind == "revolute" and not bounded else kind)
-            R, p = (body.R_PJ, body.p_PJ) if k == 0 else (np.eye(3), np.zeros(3))
-            rpy = Rotation.from_matrix(R).as_euler("xyz")
-            ET.SubElement(made, "origin", xyz=_format_numbers(p), rpy=_format_numbers(rpy))
-            ET.SubElement(made, "parent", link=parent)
-            ET.SubElement(made, "child", link=link)
-            if axis is not None:
-                ET.SubElement(made, "axis", xyz=_format_numbers(axis))
-                if bounded or kind == "prismatic":  # required in URDF; 1e9 = no limit
-                    ends = {"lower": repr(float(max(low, -1e9))), "upper": repr(float(min(high, 1e9)))}
-                    ET.SubElement(made, "limit", {"effort": "1e9", "velocity": "1e9", **ends})
-            parent = link
+        _add_link(robot, body)
+        made = ET.SubElement(robot, "joint", name=f"{body.name}_joint")
+        made.set("type", kinds[joint.kind])
+        rpy = Rotation.from_matrix(body.R_PJ).as_euler("xyz")
+        ET.SubElement(made, "origin", xyz=_format_numbers(body.p_PJ), rpy=_format_numbers(rpy))
+        ET.SubElement(made, "parent", link=body.parent or "world")
+        ET.SubElement(made, "child", link=body.name)
+        if joint.axis is not None:
+            ET.SubElement(made, "axis", xyz=_format_numbers(joint.axis))
+            if joint.kind == "prismatic":  # required in URDF; 1e9 = no limit
+                ET.SubElement(made, "limit", effort="1e9", velocity="1e9", lower="-1e9", upper="1e9")
     ET.indent(robot)
     return ET.tostring(robot, encoding="unicode") + "\n"
 
 
-def _add_link(robot: ET.Element, name: str, body: Body | None) -> None:
-    link = ET.SubElement(robot, "link", name=name)
-    if body is None or body.mass_kg == 0.0:
+def _add_link(robot: ET.Element, body: Body) -> None:
+    link = ET.SubElement(robot, "link", name=body.name)
+    if body.mass_kg == 0.0:
         return
     inertial = ET.SubElement(link, "inertial")
     ET.SubElement(inertial, "origin", xyz=_format_numbers(body.com_m), rpy="0 0 0")
@@ -203,28 +170,16 @@ def _add_link(robot: ET.Element, name: str, body: Body | None) -> None:
 
 
 def _mjcf_joints(joint: Joint, name: str, root: bool) -> list[dict[str, str]]:
-    """Return the attributes of the MJCF joints, in the order MuJoCo applies them: from the parent outwards."""
+    """Return the attributes of the MJCF joint of a body; none for a weld."""
     if joint.kind == "weld":
         return []
-    if joint.kind == "free" and root:
-        return [{"type": "free", "name": name}]
-    if joint.kind == "spherical":
-        return [{"type": "ball", "name": name}]
-    parts = _one_axis_parts(joint)
-    if parts is None:
-        where = " away from the world" if joint.kind == "free" else ""
-        raise ModelError(f"MJCF does not support {joint.kind} joints{where} (joint of body '{name}').")
-    result = []
-    for k, (kind, axis) in enumerate(parts):
-        made = {
-            "type": {"revolute": "hinge", "prismatic": "slide"}[kind],
-            "name": name if len(parts) == 1 else f"{name}_{k + 1}",
-            "axis": _format_numbers(axis),
-        }
-        if joint.lower and joint.upper and np.isfinite([joint.lower[k], joint.upper[k]]).all():
-            made["range"] = _format_numbers((joint.lower[k], joint.upper[k]))
-        result.append(made)
-    return result
+    if joint.kind == "free" and not root:
+        raise ModelError(f"MJCF does not support free joints away from the world (joint of body '{name}').")
+    kinds = {"free": "free", "spherical": "ball", "revolute": "hinge", "prismatic": "slide"}
+    made = {"type": kinds[joint.kind], "name": name}
+    if joint.axis is not None:
+        made["axis"] = _format_numbers(joint.axis)
+    return [made]
 
 
 @dataclass(frozen=True)
@@ -297,13 +252,13 @@ def to_mjcf(mb: Multibody, name: str = "model") -> str:
 
     Massless links, for example of anatomical joints with several axes, become additional joints of the body that they carry,
     because MuJoCo does not accept moving bodies without mass. Armature, damping and friction are not written, so that mass
-    matrix and inverse dynamics equal the results of `mb`. Every joint has the name of its link (`NAME_1`, `NAME_2` ... for joints
-    with several axes), by which its coordinate is found: the order of MuJoCo is depth first, that of biodyn is the order of
-    `mb.bodies`. Quaternions are w x y z in both. The speeds (and forces) of a free joint in MuJoCo are the velocity in world
-    axes, then the angular velocity in body axes; in biodyn they are the body-frame twist [angular; linear]:
+    matrix and inverse dynamics equal the results of `mb`. Every joint has the name of its link, by which its coordinate is
+    found: the order of MuJoCo is depth first, that of biodyn is the order of `mb.bodies`. Quaternions are w x y z in both. The
+    speeds (and forces) of a free joint in MuJoCo are the velocity in world axes, then the angular velocity in body axes; in
+    biodyn they are the body-frame twist [angular; linear]:
     ``qvel = [R_WB v_B, omega_B]``, ``qacc = [R_WB (vdot_B + omega_B x v_B), omegadot_B]``.
 
-    Raises ModelError that names the body for helical joints, for free joints that are not attached to the world, and for a
+    Raises ModelError that names the body for free joints that are not attached to the world, and for a
     massless body that does not carry exactly one body.
     """
     root = ET.Element("mujoco", model=name)

@@ -19,28 +19,8 @@ from biodyn.kernels.tree import Tree
 Vector3 = tuple[float, float, float]
 
 #: Number of velocity coordinates of each kind of joint.
-VELOCITY_COUNT: Final[dict[str, int]] = {
-    "weld": 0,
-    "revolute": 1,
-    "prismatic": 1,
-    "helical": 1,
-    "cylindrical": 2,
-    "universal": 2,
-    "planar": 3,
-    "cardan": 3,
-    "spherical": 3,
-    "free": 6,
-}
-#: Number of axes that each kind needs; the other kinds have none.
-AXES_NEEDED: Final[dict[str, int]] = {
-    "revolute": 1,
-    "prismatic": 1,
-    "helical": 1,
-    "cylindrical": 1,
-    "universal": 2,
-    "planar": 2,
-    "cardan": 3,
-}
+VELOCITY_COUNT: Final[dict[str, int]] = {"weld": 0, "revolute": 1, "prismatic": 1, "spherical": 3, "free": 6}
+_ONE_AXIS: Final = ("revolute", "prismatic")
 _QUATERNION_KINDS: Final = ("spherical", "free")
 # Largest violation of symmetry and triangle inequality of an inertia, as a fraction of its trace. Published tables
 # have three or more digits, and rotation of an exact inertia has errors of 1e-16.
@@ -61,53 +41,25 @@ def unit_axis(axis: object, name: str) -> Vector3:
 
 @dataclass(frozen=True)
 class Joint:
-    """Joint between a body and its parent: kinds of motion, axes and limits.
+    """Joint between a body and its parent: kind of motion and axis.
 
     Attributes:
         kind: weld, free (q = x y z and quaternion w x y z; v = body-frame twist [omega_B; v_B]), spherical (q = quaternion; v =
-            omega in the body's axes), revolute (angle about `axis`), prismatic (travel along `axis`), helical (angle about
-            `axis`, advancing `pitch` m/rad along it), cylindrical (angle about, then travel along `axis`), universal (angles
-            about the two `axes`, the second moves with the first), cardan (angles about the three `axes`, each of which moves
-            with the previous ones, as for clinical angles), planar (travel along the two `axes`, which must be perpendicular,
-            then angle about their normal).
-        axis, axes: directions in the joint frame at q = 0 (of any length; stored with unit length).
-        pitch: advance of a helical joint, m/rad.
-        lower, upper: limits of the joint's coordinates, empty = none; rad or m. Quaternion joints have no limits.
+            omega in the body's axes), revolute (angle about `axis`), prismatic (travel along `axis`). A joint with several axes
+            is a chain of massless bodies.
+        axis: direction in the joint frame at q = 0 (of any length; stored with unit length); None without an axis.
     """
 
     kind: str
     axis: Vector3 | None = None
-    axes: tuple[Vector3, ...] = ()
-    pitch: float = 0.0
-    lower: tuple[float, ...] = ()
-    upper: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in VELOCITY_COUNT:
             raise ModelError(f"Unknown joint kind '{self.kind}'.", f"Known kinds: {', '.join(VELOCITY_COUNT)}.")
-        needed = AXES_NEEDED.get(self.kind, 0)
-        given = self.axes if self.axes else (() if self.axis is None else (self.axis,))
-        if len(given) != needed:
-            raise ModelError(f"A {self.kind} joint needs {needed} axes, found {len(given)}.")
-        axes = tuple(unit_axis(axis, f"a {self.kind} joint") for axis in given)
-        if self.kind == "planar" and abs(float(np.dot(axes[0], axes[1]))) > 1e-9:
-            raise ModelError(f"The two axes of a planar joint must be perpendicular; found {given!r}.")
-        if self.kind == "helical" and not np.isfinite(self.pitch):
-            raise ModelError(f"The pitch of a helical joint must be finite, found {self.pitch!r}.")
-        object.__setattr__(self, "axes", axes)
-        object.__setattr__(self, "axis", axes[0] if needed == 1 else None)
-        for name in ("lower", "upper"):
-            limits = tuple(float(x) for x in getattr(self, name))
-            if limits and (self.kind in _QUATERNION_KINDS or len(limits) != self.nv or np.isnan(limits).any()):
-                raise ModelError(
-                    f"A {self.kind} joint needs {(0 if self.kind in _QUATERNION_KINDS else self.nv)} {name} limits, "
-                    f"found {limits!r}."
-                )
-            object.__setattr__(self, name, limits)
-        if self.lower and self.upper and any(a > b for a, b in zip(self.lower, self.upper, strict=True)):
-            raise ModelError(
-                f"A {self.kind} joint has lower limits {self.lower!r} above its upper limits {self.upper!r}."
-            )
+        if (self.axis is not None) != (self.kind in _ONE_AXIS):
+            raise ModelError(f"A {self.kind} joint needs {'an' if self.kind in _ONE_AXIS else 'no'} axis.")
+        if self.axis is not None:
+            object.__setattr__(self, "axis", unit_axis(self.axis, f"a {self.kind} joint"))
 
     @property
     def nv(self) -> int:
@@ -203,35 +155,13 @@ class Body:
             )
 
 
-_NQ = {kinds.WELD: 0, kinds.REVOLUTE: 1, kinds.SCREW: 1, kinds.SPHERICAL: 4, kinds.FREE: 7}
-_NV = {kinds.WELD: 0, kinds.REVOLUTE: 1, kinds.SCREW: 1, kinds.SPHERICAL: 3, kinds.FREE: 6}
-
-
-#: Joint of one link: kernel kind, and angular and linear part of its motion axis.
-_Step = tuple[int, FloatArray, FloatArray]
-
-
-@lru_cache(maxsize=256)
-def _kernel_joints(joint: Joint) -> list[_Step]:
-    """Return the one-axis kernel joints that compose a joint, from the parent outwards (cached)."""
-    zero = np.zeros(3)
-    axes = [np.array(axis) for axis in joint.axes]
-    if joint.kind == "weld":
-        return [(kinds.WELD, zero, zero)]
-    if joint.kind == "free":
-        return [(kinds.FREE, zero, zero)]
-    if joint.kind == "spherical":
-        return [(kinds.SPHERICAL, zero, zero)]
-    if joint.kind == "prismatic":
-        return [(kinds.SCREW, zero, axes[0])]
-    if joint.kind == "helical":
-        return [(kinds.SCREW, axes[0], joint.pitch * axes[0])]
-    if joint.kind == "cylindrical":
-        return [(kinds.REVOLUTE, axes[0], zero), (kinds.SCREW, zero, axes[0])]
-    if joint.kind == "planar":
-        turn = (kinds.REVOLUTE, np.cross(axes[0], axes[1]), zero)
-        return [(kinds.SCREW, zero, axes[0]), (kinds.SCREW, zero, axes[1]), turn]
-    return [(kinds.REVOLUTE, axis, zero) for axis in axes]  # revolute, universal, cardan
+_KERNEL_KINDS = {
+    "weld": kinds.WELD,
+    "revolute": kinds.REVOLUTE,
+    "prismatic": kinds.PRISMATIC,
+    "spherical": kinds.SPHERICAL,
+    "free": kinds.FREE,
+}
 
 
 def _skew_matrices(axes: FloatArray) -> FloatArray:
@@ -289,48 +219,33 @@ def _dof_blocks(dof_path: IntArray) -> IntArray:
     return block_starts((related | related.T).ravel())
 
 
-def kernel_tree(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray) -> tuple[Tree, IntArray]:
-    """Return the kernel tree and the link index (B,) of each body.
+def kernel_tree(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray) -> Tree:
+    """Return the kernel tree.
 
     bodies: in topological order; parents: (B,) index of the parent body, -1 = world; gravity_W: (3,) m/s^2.
     """
-    parent: list[int] = []
-    steps: list[_Step] = []
-    owners: list[Body | None] = []  # the body that has the mass of the link
-    placements: list[tuple[FloatArray, FloatArray]] = []
-    link_of_body = np.zeros(len(bodies), dtype=np.int64)
-    for b, body in enumerate(bodies):
-        chain = _kernel_joints(body.joint)
-        for k, step in enumerate(chain):
-            before = -1 if parents[b] < 0 else int(link_of_body[parents[b]])
-            parent.append(before if k == 0 else len(parent) - 1)
-            steps.append(step)
-            owners.append(body if k == len(chain) - 1 else None)
-            placements.append((body.R_PJ, body.p_PJ) if k == 0 else (np.eye(3), np.zeros(3)))
-        link_of_body[b] = len(parent) - 1
-
-    n = len(parent)
-    kind = np.array([step[0] for step in steps], dtype=np.int64)
-    nq = np.array([_NQ[step[0]] for step in steps], dtype=np.int64)
-    nv = np.array([_NV[step[0]] for step in steps], dtype=np.int64)
-    R = np.array([placement[0] for placement in placements])
-    axis = np.array([step[1] for step in steps])
-    slide = np.array([step[2] for step in steps])
+    n = len(bodies)
+    nq, nv = (
+        np.array(counts, dtype=np.int64) for counts in zip(*((b.joint.nq, b.joint.nv) for b in bodies), strict=True)
+    )
+    R = np.array([body.R_PJ for body in bodies])
+    direction = np.array([body.joint.axis or (0.0, 0.0, 0.0) for body in bodies])
+    turns = np.array([body.joint.kind == "revolute" for body in bodies])
+    axis, slide = np.where(turns[:, None], direction, 0.0), np.where(turns[:, None], 0.0, direction)
     # Rodrigues: exp(q [a]) = a a^T + sin(q) [a] + cos(q) (1 - a a^T), multiplied from the left by the placement R
-    turning = axis.any(axis=1)
     along = np.einsum("ni,nj->nij", axis, axis)
-    along[~turning] = np.eye(3)
-    mass = np.array([0.0 if body is None else body.mass_kg for body in owners])
-    com = np.array([np.zeros(3) if body is None else body.com_m for body in owners])
-    inertia = np.array([np.zeros((3, 3)) if body is None else body.inertia_com for body in owners])
+    along[~turns] = np.eye(3)
+    mass = np.array([body.mass_kg for body in bodies])
+    com = np.array([body.com_m for body in bodies])
+    inertia = np.array([body.inertia_com for body in bodies])
     inertia = 0.5 * (inertia + inertia.transpose(0, 2, 1))
     shift = np.einsum("ni,ni->n", com, com)[:, None, None] * np.eye(3) - np.einsum("ni,nj->nij", com, com)
     dof_parent, dof_depth, dof_path, dof_blocks = (
-        array.copy() for array in _dof_tree(tuple(parent), tuple(nv.tolist()))
+        array.copy() for array in _dof_tree(tuple(parents.tolist()), tuple(nv.tolist()))
     )
     tree = Tree(
-        parent=np.array(parent, dtype=np.int64),
-        kind=kind,
+        parent=parents.copy(),
+        kind=np.array([_KERNEL_KINDS[body.joint.kind] for body in bodies], dtype=np.int64),
         idx_q=np.cumsum(nq) - nq,
         idx_v=np.cumsum(nv) - nv,
         nv=nv,
@@ -340,7 +255,7 @@ def kernel_tree(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray
         dof_path=dof_path,
         dof_blocks=dof_blocks,
         R_PJ=np.ascontiguousarray(R.reshape(n, 9)),
-        p_PJ=np.array([placement[1] for placement in placements]),
+        p_PJ=np.array([body.p_PJ for body in bodies]),
         axis=axis,
         slide=slide,
         p_slide=np.einsum("nij,nj->ni", R, slide),
@@ -356,7 +271,7 @@ def kernel_tree(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray
     )
     for array in tree:
         array.setflags(write=True)  # read-only arrays would be another type to numba, compiled again
-    return tree, link_of_body
+    return tree
 
 
 def _topological_order(bodies: Sequence[Body]) -> tuple[Body, ...]:
@@ -398,8 +313,7 @@ class Multibody:
     Attributes:
         bodies: in topological order (sorted on creation, otherwise as given); q and v follow this order.
         gravity_W: (3,) m/s^2 in world axes.
-        tree: arrays for the kernels, in which a joint with several axes is a chain of massless links.
-        link_of_body: (B,) index in `tree` of each body.
+        tree: arrays for the kernels, with a link for each body.
 
     Raises ModelError for a repeated name, an unknown parent, a cycle, no bodies, or gravity that is not finite.
     """
@@ -407,7 +321,6 @@ class Multibody:
     bodies: tuple[Body, ...]
     gravity_W: tuple[float, float, float] = GRAVITY_W
     tree: Tree = field(init=False, repr=False)
-    link_of_body: IntArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.bodies:
@@ -417,9 +330,7 @@ class Multibody:
             raise ModelError(f"Gravity must be three finite numbers, found {self.gravity_W!r}.")
         object.__setattr__(self, "bodies", _topological_order(self.bodies))
         object.__setattr__(self, "gravity_W", (float(gravity[0]), float(gravity[1]), float(gravity[2])))
-        tree, link_of_body = kernel_tree(self.bodies, self.parents, gravity)
-        object.__setattr__(self, "tree", tree)
-        object.__setattr__(self, "link_of_body", link_of_body)
+        object.__setattr__(self, "tree", kernel_tree(self.bodies, self.parents, gravity))
 
     @cached_property
     def nq(self) -> int:
@@ -445,18 +356,6 @@ class Multibody:
         """Index (B,) in `bodies` of the parent of each body, -1 = world."""
         parents = [-1 if body.parent is None else self._index_by_name[body.parent] for body in self.bodies]
         return np.array(parents, dtype=np.int64)
-
-    @cached_property
-    def lower(self) -> FloatArray:
-        """Lower limits (nv,) of the coordinates, rad or m, -inf = none."""
-        limits = [body.joint.lower or (-np.inf,) * body.joint.nv for body in self.bodies]
-        return np.array([value for part in limits for value in part], dtype=np.float64)
-
-    @cached_property
-    def upper(self) -> FloatArray:
-        """Upper limits (nv,) of the coordinates, rad or m, inf = none."""
-        limits = [body.joint.upper or (np.inf,) * body.joint.nv for body in self.bodies]
-        return np.array([value for part in limits for value in part], dtype=np.float64)
 
     @cached_property
     def _q_slices(self) -> tuple[slice, ...]:

@@ -397,7 +397,7 @@ class MarkerTree:
         for link, parent in enumerate(tree.parent):  # parents precede children
             apart[link] |= parent >= 0 and apart[parent]
         with_marker = self.links[np.abs(self.p_LM - other.p_LM).max(axis=1) > round_off]
-        result = apart[self.tree.link_of_body[self.marker_links]] | np.isin(self.marker_links, with_marker)
+        result = apart[self.marker_links] | np.isin(self.marker_links, with_marker)
         return tuple(np.flatnonzero(result).tolist())
 
 

@@ -101,7 +101,7 @@ def fit_response(
     mb = model.multibody
     frames, nv = len(q), mb.nv
     ancestor_mask = _ancestor_mask(mb)
-    marker_mask = ancestor_mask[:, mb.tree.idx_v[mb.link_of_body[model.marker_arrays()[0]]]]  # (nv, M)
+    marker_mask = ancestor_mask[:, mb.tree.idx_v[model.marker_arrays()[0]]]  # (nv, M)
     places = model_marker_positions(model, q)
     about = places.mean(axis=1)  # sums of squares about a distant point would lose digits
     x, error = places - about[:, None], np.where((weights[..., None] > 0.0) & curved, places - seen_at, 0.0)
@@ -176,8 +176,7 @@ def regularised_coordinates(
 def _ancestor_mask(mb: Multibody) -> FloatArray:
     """Return A (nv, nv): A[i, j] = 1 if the joint of coordinate i is the joint of coordinate j or one of its ancestors, else
     0."""
-    bodies = [int(np.flatnonzero(mb.link_of_body == link)[0]) for link in mb.tree.dof_link]
-    return mb.moving_coordinates[bodies].T.astype(np.float64, order="C")
+    return mb.moving_coordinates[mb.tree.dof_link].T.astype(np.float64, order="C")
 
 
 def _normal_matrix(

@@ -128,14 +128,14 @@ def check_path_derivatives(actuated: ActuatedMotion) -> ConsistencyCheck:
     # Fourth-order central difference: f'(0) = (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h.
     reach = 2
     step_share = 0.003  # h as a share of the time between frames
-    mb, kinds = actuated.multibody, actuated.coordinate_kinds()
+    mb = actuated.multibody
     error = np.full(len(actuated.time_s), np.nan)
     known = actuated.known
     h = step_share / actuated.rate_hz
     scales = [np.maximum(np.abs(x[known]).max(axis=0, initial=0.0), 1.0) for x in (actuated.v, actuated.vdot)]
     absolute = 0.0
     for first, stop, start, end in actuated.known_stretches():
-        curve = fit_configuration_spline(actuated.time_s[first:stop], actuated.q[first:stop], kinds)
+        curve = fit_configuration_spline(actuated.time_s[first:stop], actuated.q[first:stop])
         inside = slice(max(start, first + 1), min(end, stop - 1))  # the stencil needs the curve on both sides
         time_s = actuated.time_s[inside]
         around = {k: curve(time_s + k * h) for k in (-reach, -1, 1, reach)}

@@ -124,7 +124,7 @@ class ReplayInput:
 
 def replay_inputs(actuated: ActuatedMotion, torques: Torques) -> tuple[ReplayInput, ...]:
     """Return the input of every interval of frames with known motion and forces; raise ResultError if none exists."""
-    mb, kinds = actuated.mechanics, actuated.coordinate_kinds()
+    mb = actuated.mechanics
     if not has_free_root(mb):
         raise ResultError("A replay needs a body with one free-floating base.")
     bodies = np.concatenate([[0], actuated.wrench_bodies]).astype(np.int64)
@@ -140,7 +140,7 @@ def replay_inputs(actuated: ActuatedMotion, torques: Torques) -> tuple[ReplayInp
                 frames=(start, end - 1),
                 times_s=actuated.time_s[rows],
                 # all consecutive solved frames, as for v and vdot, so that the curve passes through them
-                curve=fit_configuration_spline(actuated.time_s[first:stop], actuated.q[first:stop], kinds),
+                curve=fit_configuration_spline(actuated.time_s[first:stop], actuated.q[first:stop]),
                 forces=make_interp_spline(actuated.time_s[rows], forces, k=_DEGREE),
                 bodies=bodies,
                 torques=torques,

@@ -40,7 +40,6 @@ from biodyn.estimation.solver import CholeskyFactor, NormalEquations
 from biodyn.estimation.unknown_parameters import InertiaUnknowns, PlateUnknowns, change_inertias, inertia_unknowns
 from biodyn.processing.dynamics.inverse_dynamics import known_loads
 from biodyn.processing.gait.events import plate_events
-from biodyn.processing.kinematics.skeleton_fit import configuration_layout
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.rigid_body import body_poses, difference, inverse_dynamics
 from biodyn.rigid_body.dynamics import inertial_parameters
@@ -71,7 +70,7 @@ def consistent(walk: TrialAnalysis, step: int = 1, loose: bool = False) -> Estim
     """
     model, part = walk.model, slice(FIRST, FIRST + FRAMES)
     motion = walk.fit.motion
-    path = motion_from_configuration(np.arange(FRAMES) / 100.0, motion.q[part], configuration_layout(model))
+    path = motion_from_configuration(np.arange(FRAMES) / 100.0, motion.q[part])
     start = StretchMotion(path.q, path.v, path.vdot)
     links, p_LM, _ = model.marker_arrays()
     R, p = body_poses(model.multibody, start.q)
@@ -255,14 +254,12 @@ class _Squares(NormalEquations):
 def test_the_deviation_of_the_root_belongs_to_its_path(walk: TrialAnalysis) -> None:
     """Velocity and acceleration against the spline through the configurations: a tenth of a radian of turning root."""
     mb, part = walk.model.multibody, slice(FIRST, FIRST + FRAMES)
-    path = motion_from_configuration(
-        np.arange(FRAMES) / 100.0, walk.fit.motion.q[part], configuration_layout(walk.model)
-    )
+    path = motion_from_configuration(np.arange(FRAMES) / 100.0, walk.fit.motion.q[part])
     knots = UniformSpline(FRAMES, 1, 100.0)
     c = np.zeros((knots.coefficient_count, mb.nv))
     c[:, :6] = 0.1 * np.sin(np.linspace(0.0, 9.0, knots.coefficient_count)[:, None] + np.arange(6.0))
     away = apply_update(mb, StretchMotion(path.q, path.v, path.vdot), knots, c)
-    again = motion_from_configuration(path.time_s, away.q, configuration_layout(walk.model))
+    again = motion_from_configuration(path.time_s, away.q)
     inner = slice(8, -8)  # the spline's ends are its own
     np.testing.assert_allclose(away.v[inner], again.v[inner], atol=2e-4)
     np.testing.assert_allclose(away.vdot[inner], again.vdot[inner], atol=2e-2)

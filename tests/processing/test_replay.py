@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.forward_simulation import simulate
 from test_consistency import actuated as true_motion  # noqa: F401  (fixture)
 from test_consistency import walk  # noqa: F401  (fixture)
 
 from biodyn.errors import ResultError
 from biodyn.processing.signals.derivatives import motion_from_configuration
-from biodyn.rigid_body import centre_of_mass, inverse_dynamics, simulate
+from biodyn.rigid_body import centre_of_mass, inverse_dynamics
 from biodyn.verification.integrators import METHODS, difference, replay_inputs, replay_windows
 from biodyn.verification.replay import compute_deviation, replay_open_loop, replay_with_feedback
 
@@ -20,7 +21,7 @@ OPTIONS = {"start_every_s": 0.1, "angle_rad": np.radians(1.0), "position_m": 0.0
 def actuated(true_motion):  # noqa: F811
     """The simulated walk as biodyn records one: v and vdot of the curve through the frames, a residual, a gap."""
     mb = true_motion.multibody
-    motion = motion_from_configuration(true_motion.time_s, true_motion.q, true_motion.coordinate_kinds())
+    motion = motion_from_configuration(true_motion.time_s, true_motion.q)
     tau = inverse_dynamics(mb, motion.q, motion.v, motion.vdot, true_motion.wrenches, true_motion.wrench_bodies)
     tau[:4], tau[-4:] = np.nan, np.nan
     return replace(true_motion, q=motion.q, v=motion.v, vdot=motion.vdot, tau=tau)

@@ -29,7 +29,7 @@ trees = st.builds(
     random_tree,
     seed=st.integers(0, 2**32 - 1),
     count=st.integers(1, 15),
-    root=st.sampled_from(["free", "revolute", "planar", "cardan", "weld"]),
+    root=st.sampled_from(["free", "revolute", "prismatic", "spherical", "weld"]),
     massless=st.sampled_from([0.0, 0.3]),
 ).filter(lambda mb: mb.nv > 0)
 seeds = st.integers(0, 2**32 - 1)

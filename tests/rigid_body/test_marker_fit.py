@@ -16,9 +16,9 @@ from biodyn.rigid_body import Body, Joint, Multibody, body_poses, difference, in
 from biodyn.rigid_body.marker_fit import CONVERGED, UNDETERMINED, UNSEEN
 
 
-def leg(limits=((-np.inf,), (np.inf,))):
+def leg():
     """Return a floating pelvis with a ball-jointed thigh and a hinged shank."""
-    knee = Joint("revolute", (0.0, 0.0, 1.0), lower=limits[0], upper=limits[1])
+    knee = Joint("revolute", (0.0, 0.0, 1.0))
     return Multibody(
         (
             Body("pelvis", None, Joint("free")),
@@ -56,9 +56,7 @@ def apart(mb, q0, q1):
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 8))
 def test_recovers_the_truth(seed, count):
-    mb = random_tree(
-        seed, count, kinds=("revolute", "prismatic", "helical", "spherical", "universal", "planar", "weld")
-    )
+    mb = random_tree(seed, count, kinds=("revolute", "prismatic", "spherical", "weld"))
     q = walk(mb, seed)
     bodies, p_BM = on_every_body(mb, seed)
     fit = inverse_kinematics(mb, bodies, p_BM, markers_at(mb, q, bodies, p_BM), np.ones(len(bodies)))
@@ -90,26 +88,26 @@ def test_gaps_and_too_few_markers():
 
 
 def test_limits_hold_and_the_rest_is_optimal():
-    free, bound = leg(), leg(((-0.2,), (0.1,)))
+    free = leg()
     q = walk(free, 4)
     q[:, -1] = np.linspace(-0.6, 0.5, len(q))
     bodies, p_BM = on_every_body(free)
     p_WM = markers_at(free, q, bodies, p_BM)
     weights = np.ones(len(bodies))
-    fit = inverse_kinematics(bound, bodies, p_BM, p_WM, weights)
+    fit = inverse_kinematics(free, bodies, p_BM, p_WM, weights, np.r_[[-np.inf] * 9, -0.2], np.r_[[np.inf] * 9, 0.1])
     assert (fit.status == CONVERGED).all()
     knee = fit.q[:, -1]
     assert knee.min() == -0.2
     assert knee.max() == 0.1
     inside = (knee > -0.2) & (knee < 0.1)
     assert inside.any()
-    assert apart(bound, fit.q[inside], q[inside]) < 1e-7
+    assert apart(free, fit.q[inside], q[inside]) < 1e-7
     # at the limit the other coordinates are those of a leg whose knee is locked there
     locked = inverse_kinematics(
         free, bodies, p_BM, p_WM, weights, np.r_[[-np.inf] * 9, -0.2], np.r_[[np.inf] * 9, -0.2]
     )
     at = knee == -0.2
-    assert apart(bound, fit.q[at], locked.q[at]) < 1e-7
+    assert apart(free, fit.q[at], locked.q[at]) < 1e-7
 
 
 def test_weights_and_priors_give_the_minimum_of_the_stated_cost():

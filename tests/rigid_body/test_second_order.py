@@ -79,8 +79,7 @@ def test_reference_jacobians():
 @given(seeds)
 def test_equations_of_lagrange(seed):
     """M(q) qdd + C = Q with C = dM/dt qd - 1/2 d(qd M qd)/dq + dV/dq, from the energies alone."""
-    one_axis = ("revolute", "prismatic", "helical", "cylindrical", "universal", "cardan", "planar")
-    mb = random_tree(seed, 5, kinds=one_axis, root="planar")
+    mb = random_tree(seed, 8, kinds=("revolute", "prismatic"), root="prismatic")
     q, v, _ = random_state(mb, seed, frames=2)
     rate = central(lambda h: mass_matrix(mb, q + h * v), 1e-3)
     force = np.einsum("tij,tj->ti", rate, v)

@@ -18,7 +18,7 @@ from biodyn.model.marker_roles import MarkerMapping
 from biodyn.model.skeleton import Inertia
 from biodyn.processing.contacts.foot_motion import gait_points
 from biodyn.processing.dynamics.inverse_dynamics import solve_dynamics
-from biodyn.processing.kinematics.skeleton_fit import Fit, base_angles, configuration_layout
+from biodyn.processing.kinematics.skeleton_fit import Fit, base_angles
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Contact, GaitEvent, GroundReaction, Markers, PlateWrench, Recording, StoredMotion
@@ -102,7 +102,7 @@ def walker(
         lost=np.zeros((frames, len(model.coordinates)), dtype=bool),
         status=np.zeros(frames, dtype=np.int64),
         iterations=np.full(frames, 2),
-        motion=motion_from_configuration(time_s, q, configuration_layout(model)),
+        motion=motion_from_configuration(time_s, q),
         link_R_W=R,
         link_p_W=p,
         model=model,

@@ -7,19 +7,7 @@ from scipy.spatial.transform import Rotation
 
 from biodyn.rigid_body import Body, Joint, Multibody
 
-KINDS = (
-    "weld",
-    "revolute",
-    "prismatic",
-    "helical",
-    "cylindrical",
-    "universal",
-    "planar",
-    "cardan",
-    "spherical",
-    "free",
-)
-AXES = {"revolute": 1, "prismatic": 1, "helical": 1, "cylindrical": 1, "universal": 2, "planar": 2, "cardan": 3}
+KINDS = ("weld", "revolute", "prismatic", "spherical", "free")
 
 
 def random_rotation(rng):
@@ -28,12 +16,8 @@ def random_rotation(rng):
 
 
 def random_joint(rng, kind):
-    """Return a joint of the kind with random axes."""
-    axes = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    if kind in ("universal", "cardan"):
-        axes = axes + 0.2 * rng.normal(size=(3, 3))  # need not be perpendicular
-    chosen = tuple(tuple(axis) for axis in axes[: AXES.get(kind, 0)])
-    return Joint(kind, axes=chosen, pitch=float(rng.normal()) if kind == "helical" else 0.0)
+    """Return a joint of the kind with a random axis."""
+    return Joint(kind, tuple(rng.normal(size=3)) if kind in ("revolute", "prismatic") else None)
 
 
 def random_inertia(rng, mass):
@@ -53,7 +37,7 @@ def random_tree(seed, count, kinds=KINDS, root="free", massless=0.0):
         mass = float(rng.uniform(0.2, 10.0))
         # only between one-axis joints: in front of a free joint, say, nothing would resist the massless body
         carried = [chosen[j] for j in range(count) if parents[j] == i]
-        if carried and {kind, *carried} <= {"revolute", "weld", "universal"} and rng.random() < massless:
+        if carried and {kind, *carried} <= {"revolute", "weld"} and rng.random() < massless:
             mass = 0.0
         bodies.append(
             Body(
@@ -109,9 +93,7 @@ class InPinocchio:
         pin, body = self.pin, self.mb.bodies[b]
         joint = 0 if self.mb.parents[b] < 0 else self.joint_of_body[self.mb.parents[b]]
         placement = pin.SE3(body.R_PJ, body.p_PJ)
-        for k, model in enumerate(self._joints(body.joint)):
-            joint = self.model.addJoint(joint, model, placement, f"{body.name}.{k}")
-            placement = pin.SE3.Identity()
+        joint = self.model.addJoint(joint, self._joint(body.joint), placement, body.name)
         self.joint_of_body[b] = joint
         inertia = pin.Inertia(body.mass_kg, body.com_m, np.array(body.inertia_com))
         self.model.appendBodyToJoint(joint, inertia, pin.SE3.Identity())
@@ -123,24 +105,15 @@ class InPinocchio:
         self.v_order += list(v)
         self.q_order += list(q)
 
-    def _joints(self, joint):
+    def _joint(self, joint):
         pin = self.pin
-        axes = [np.array(axis) for axis in joint.axes]
         if joint.kind == "free":
-            return [pin.JointModelFreeFlyer()]
+            return pin.JointModelFreeFlyer()
         if joint.kind == "spherical":
-            return [pin.JointModelSpherical()]
+            return pin.JointModelSpherical()
         if joint.kind == "prismatic":
-            return [pin.JointModelPrismaticUnaligned(axes[0])]
-        if joint.kind == "helical":
-            return [pin.JointModelHelicalUnaligned(axes[0], joint.pitch)]
-        if joint.kind == "cylindrical":
-            return [pin.JointModelRevoluteUnaligned(axes[0]), pin.JointModelPrismaticUnaligned(axes[0])]
-        if joint.kind == "planar":
-            normal = np.cross(axes[0], axes[1])
-            slides = [pin.JointModelPrismaticUnaligned(axis) for axis in axes]
-            return [*slides, pin.JointModelRevoluteUnaligned(normal)]
-        return [pin.JointModelRevoluteUnaligned(axis) for axis in axes]
+            return pin.JointModelPrismaticUnaligned(np.array(joint.axis))
+        return pin.JointModelRevoluteUnaligned(np.array(joint.axis))
 
     def q(self, q):
         """Return the same configurations in Pinocchio's order."""

@@ -11,12 +11,12 @@ from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.errors import ResultError
 from biodyn.processing.dynamics.inverse_dynamics import Dynamics
 from biodyn.processing.kinematics.skeleton_fit import Fit
-from biodyn.processing.signals.derivatives import MIN_STRETCH_FRAMES, CoordinateKind
+from biodyn.processing.signals.derivatives import MIN_STRETCH_FRAMES
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body import Body, Joint, Multibody
 from biodyn.rigid_body.coupling.reduced_tree import ReducedTree
 
-_WITHOUT_AXIS = ("free", "weld", "spherical")
+_WITHOUT_AXIS = ("free", "weld")
 
 
 @dataclass(frozen=True)
@@ -74,21 +74,6 @@ class ActuatedMotion:
             for start, end in finite_stretches(known[first:stop]):
                 if end - start >= MIN_STRETCH_FRAMES:
                     yield first, stop, first + start, first + end
-
-    def coordinate_kinds(self) -> tuple[tuple[CoordinateKind, int], ...]:
-        """Return the kind and first index in q of each coordinate, in order, as for `derivatives.fit_configuration_spline`."""
-        if self.reduced is not None:
-            return (("free", 0), *(("scalar", place) for place in range(7, self.reduced.nq)))
-        kinds: list[tuple[CoordinateKind, int]] = []
-        for body in self.multibody.bodies:
-            first = self.multibody.q_slice(body.name).start
-            if body.joint.kind == "free":
-                kinds.append(("free", first))
-            elif body.joint.kind == "spherical":
-                kinds.append(("spherical", first))
-            else:
-                kinds += [("scalar", first + i) for i in range(body.joint.nq)]
-        return tuple(kinds)
 
 
 def actuated_motion(fit: Fit, dynamics: Dynamics) -> ActuatedMotion:

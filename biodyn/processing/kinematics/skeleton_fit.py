@@ -9,7 +9,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import MarkerSetError
 from biodyn.model.body_model import SubjectModel
-from biodyn.processing.signals.derivatives import CoordinateKind, motion_from_configuration
+from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.segment_angles import continuous_zxy
 from biodyn.recording import Markers, Motion
@@ -87,7 +87,7 @@ def fit_from_solution(
             "The skeleton could not be fitted in any frame, because too few markers are visible at the same time.",
             "Run 'biodyn check FILE.c3d' to see when each marker is visible.",
         )
-    motion = motion_from_configuration(markers.time_s, solution.q, configuration_layout(model))
+    motion = motion_from_configuration(markers.time_s, solution.q)
     moving: BoolArray = np.asarray(np.isfinite(motion.vdot).all(axis=1))
     is_open = solution.status == UNDETERMINED
     reason = _unreliable_reasons(solved, moving, is_open, model.skeleton.root.name, markers.rate_hz, edge_s)
@@ -131,12 +131,6 @@ def mark_ends(reasons: list[str], known: BoolArray, rate_hz: float, edge_s: floa
         for t in {*range(first, min(first + edge, stop)), *range(max(stop - edge, first), stop)}:
             reasons[t] = reasons[t] or text
     return reasons
-
-
-def configuration_layout(model: SubjectModel) -> tuple[tuple[CoordinateKind, int], ...]:
-    """Return the layout of q for the derivatives: the free base at index 0, then one scalar for each coordinate."""
-    places = sorted(coordinate.q_index for coordinate in (*model.coordinates, *model.assumed))
-    return (("free", 0), *(("scalar", place) for place in places))
 
 
 def base_angles(model: SubjectModel, fit: Fit) -> FloatArray:

@@ -2,127 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
 from biodyn.conventions import FloatArray
-from biodyn.errors import BiodynError
-from biodyn.geometry.rotations import continuous_quaternions, cross, rotate_by_quaternions
+from biodyn.geometry.rotations import continuous_quaternions, cross, matrices_from_quaternions, rotate_vectors
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording.motion import Motion
 
-CoordinateKind = Literal["free", "spherical", "scalar"]
-# Number of entries of q and of v for each kind.
-_WIDTHS: dict[str, tuple[int, int]] = {"free": (7, 6), "spherical": (4, 3), "scalar": (1, 1)}
+# Entries of q and of v of the floating base, which precede the scalar coordinates.
+_BASE_Q, _BASE_V = 7, 6
+_QUATERNION: Final = slice(3, _BASE_Q)
 DEGREE = 5
 MIN_STRETCH_FRAMES = DEGREE + 1  # least number of points of a quintic
 
 
 @dataclass(frozen=True)
 class ConfigurationSpline:
-    """C4 curve q(t) on the configuration manifold through given configurations.
+    """C4 curve q(t) on the configuration manifold through given configurations: of a floating base and scalar coordinates.
 
-    Coordinates are quintic splines (not-a-knot). A quaternion is a quintic spline in R^4 divided by its length, so that
+    Coordinates are quintic splines (not-a-knot). The quaternion is a quintic spline in R^4 divided by its length, so that
     velocity and acceleration are exact derivatives of q(t) by the quotient rule.
 
     Attributes:
-        kinds: layout of q as (kind, first index in q), in the order of q and v.
         spline: vector-valued spline of all entries of q.
     """
 
-    kinds: tuple[tuple[CoordinateKind, int], ...]
     spline: BSpline
 
     def __call__(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q (T, nq), v (T, nv), vdot (T, nv) at the times; conventions of `recording.Motion`."""
         q, qdot, qddot = (self.spline(time_s, nu=order) for order in range(3))
-        v = np.empty((len(q), sum(_WIDTHS[kind][1] for kind, _ in self.kinds)))
-        vdot = np.empty_like(v)
-        column = 0
-        for kind, first in self.kinds:
-            if kind == "scalar":
-                v[:, column], vdot[:, column] = qdot[:, first], qddot[:, first]
-            else:
-                part = slice(first + _WIDTHS[kind][0] - 4, first + _WIDTHS[kind][0])
-                q[:, part], qdot[:, part], qddot[:, part] = _normalise_curve(q[:, part], qdot[:, part], qddot[:, part])
-                conjugate = q[:, part] * (1.0, -1.0, -1.0, -1.0)
-                omega_B = 2.0 * _product_vector(conjugate, qdot[:, part])
-                # The other term of the derivative, conj(qdot) qdot, has a zero vector part.
-                v[:, column : column + 3] = omega_B
-                vdot[:, column : column + 3] = 2.0 * _product_vector(conjugate, qddot[:, part])
-                if kind == "free":
-                    velocity, acceleration = slice(first, first + 3), slice(column + 3, column + 6)
-                    v_B = rotate_by_quaternions(conjugate, qdot[:, velocity])
-                    v[:, acceleration] = v_B
-                    # Derivative of the components R^T pdot: the spatial acceleration (RBDA 2.11), not R^T pddot.
-                    vdot[:, acceleration] = rotate_by_quaternions(conjugate, qddot[:, velocity]) - cross(omega_B, v_B)
-            column += _WIDTHS[kind][1]
+        v, vdot = (np.empty((len(q), q.shape[1] + _BASE_V - _BASE_Q)) for _ in range(2))
+        v[:, _BASE_V:], vdot[:, _BASE_V:] = qdot[:, _BASE_Q:], qddot[:, _BASE_Q:]
+        part = _QUATERNION
+        q[:, part], qdot[:, part], qddot[:, part] = _normalise_curve(q[:, part], qdot[:, part], qddot[:, part])
+        conjugate = q[:, part] * (1.0, -1.0, -1.0, -1.0)
+        omega_B = 2.0 * _product_vector(conjugate, qdot[:, part])
+        R_BW = matrices_from_quaternions(conjugate)
+        v_B = rotate_vectors(R_BW, qdot[:, :3])
+        v[:, :3], v[:, 3:_BASE_V] = omega_B, v_B
+        # The other term of the derivative, conj(qdot) qdot, has a zero vector part.
+        vdot[:, :3] = 2.0 * _product_vector(conjugate, qddot[:, part])
+        # Derivative of the components R^T pdot: the spatial acceleration (RBDA 2.11), not R^T pddot.
+        vdot[:, 3:_BASE_V] = rotate_vectors(R_BW, qddot[:, :3]) - cross(omega_B, v_B)
         return q, v, vdot
 
 
-def fit_configuration_spline(
-    time_s: FloatArray, q: FloatArray, kinds: Sequence[tuple[CoordinateKind, int]]
-) -> ConfigurationSpline:
+def fit_configuration_spline(time_s: FloatArray, q: FloatArray) -> ConfigurationSpline:
     """Return the spline through q (T, nq) at strictly increasing times (T,) s; no NaN, at least six frames."""
-    layout = tuple((kind, int(first)) for kind, first in kinds)
     q = np.array(q, dtype=np.float64)
-    for kind, first in layout:
-        if kind != "scalar":
-            part = slice(first + _WIDTHS[kind][0] - 4, first + _WIDTHS[kind][0])
-            q[:, part] = continuous_quaternions(q[:, part])
-    return ConfigurationSpline(layout, make_interp_spline(time_s, q, k=DEGREE))
+    q[:, _QUATERNION] = continuous_quaternions(q[:, _QUATERNION])
+    return ConfigurationSpline(make_interp_spline(time_s, q, k=DEGREE))
 
 
-def motion_from_configuration(
-    time_s: FloatArray,
-    q: FloatArray,
-    q_kinds: Sequence[tuple[CoordinateKind, int]],
-    min_stretch_frames: int = MIN_STRETCH_FRAMES,
-) -> Motion:
+def motion_from_configuration(time_s: FloatArray, q: FloatArray) -> Motion:
     """Compute velocities and accelerations of the configurations.
 
     Args:
         time_s: (T,) s, strictly increasing.
-        q: (T, nq) m, rad and unit quaternions w x y z; a row with NaN is a frame without a solution.
-        q_kinds: layout of q, e.g. (("free", 0), ("scalar", 7), ("spherical", 8)); covers q in order.
-        min_stretch_frames: shorter runs of solved frames get NaN velocities and accelerations.
+        q: (T, nq) position m and unit quaternion w x y z of the floating base, then scalar coordinates, m or rad; a row with NaN
+            is a frame without a solution.
 
-    Each stretch between rows with NaN has its own spline; q, v and vdot are NaN elsewhere. The returned q is the given one with
-    quaternions of unit length and continuous sign. Raises BiodynError for a layout or times that do not fit q.
+    Each stretch between rows with NaN has its own spline; q, v and vdot are NaN elsewhere, v and vdot also in stretches shorter
+    than `MIN_STRETCH_FRAMES`. The returned q is the given one with a quaternion of unit length and continuous sign.
     """
-    time_s = np.asarray(time_s, dtype=np.float64)
     q = np.array(q, dtype=np.float64)
-    width, speeds = _layout_sizes(q_kinds)
-    if q.ndim != 2 or q.shape[1] != width or time_s.shape != q.shape[:1]:
-        raise BiodynError(
-            f"Expected q of {width} coordinates at {time_s.size} times, found an array of shape {q.shape}."
-        )
-    if not np.all(np.diff(time_s) > 0):
-        raise BiodynError("Expected strictly increasing times, found frames that are out of order or repeated.")
     solved = np.asarray(np.isfinite(q).all(axis=1))
     q[~solved] = np.nan
-    v = np.full((len(q), speeds), np.nan)
+    v = np.full((len(q), q.shape[1] + _BASE_V - _BASE_Q), np.nan)
     vdot = np.full_like(v, np.nan)
     for first, stop in finite_stretches(solved):
         rows = slice(first, stop)
-        if stop - first >= max(min_stretch_frames, MIN_STRETCH_FRAMES):
-            q[rows], v[rows], vdot[rows] = fit_configuration_spline(time_s[rows], q[rows], q_kinds)(time_s[rows])
+        if stop - first >= MIN_STRETCH_FRAMES:
+            q[rows], v[rows], vdot[rows] = fit_configuration_spline(time_s[rows], q[rows])(time_s[rows])
     return Motion(time_s=time_s, q=q, v=v, vdot=vdot)
-
-
-def _layout_sizes(kinds: Sequence[tuple[CoordinateKind, int]]) -> tuple[int, int]:
-    """Return (nq, nv) of a layout; BiodynError if it has a gap or overlaps."""
-    width = speeds = 0
-    for kind, first in kinds:
-        if kind not in _WIDTHS or first != width:
-            raise BiodynError(f"Expected the next coordinate at index {width} of q, found '{kind}' at {first}.")
-        width += _WIDTHS[kind][0]
-        speeds += _WIDTHS[kind][1]
-    return width, speeds
 
 
 def _normalise_curve(s: FloatArray, sdot: FloatArray, sddot: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.errors import SettingsError
-from biodyn.kernels.banded_filters import FILTER_ROWS, LANES, filter_zero_phase
+from biodyn.kernels.recursive_filters import FILTER_ROWS, LANES, filter_zero_phase
 
 _LEAST_FRAMES = 60
 

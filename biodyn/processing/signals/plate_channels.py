@@ -16,7 +16,6 @@ from scipy.ndimage import median_filter
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.processing.signals.gaps import median_of_five
 from biodyn.recording import ForcePlate
 from biodyn.recording.wrenches import PlateZero, ZeroSource
 
@@ -24,10 +23,6 @@ from biodyn.recording.wrenches import PlateZero, ZeroSource
 _LOADED_N = 50.0
 # Shortest flat maximum that is checked ...
 _FLAT_S = 0.005
-# Spike: distance from the median of five samples as a fraction of the range (no load rises and falls within two
-# samples), and as a multiple of the typical distance.
-_SPIKE_SHARE, _SPIKE_NOISE = 1.5, 20.0
-_WINDOW = 5
 # Type 1 stores forces, the centre of pressure and the free moment.
 _PLACES_TYPE, _VERTICAL, _PLACES = 1, 2, 3
 
@@ -39,19 +34,16 @@ CutOff: TypeAlias = Mapping[int, Sequence[tuple[int, int]]]
 def remove_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...]]:
     """Interpolate samples that jump away and back, and return the plate with a finding.
 
-    Jumps of one or two samples are detected at any rate, jumps of up to five samples if they last at most 5 ms. Such samples
-    are faults of the converter or the file, and a filter would spread them over the step.
+    Jumps of one or two samples are detected at any rate if they exceed every load, jumps of up to five samples if they last at
+    most 5 ms, because the force of a foot strike rises in 5 ms or more. Such samples are faults of the converter or the file,
+    and a filter would spread them over the step.
     """
     channels = plate.channels
-    if len(channels) < _WINDOW:
-        return plate, ()
-    hit = np.zeros(channels.shape, dtype=np.bool_)
-    for column in _columns_with_possible_spikes(channels):
-        hit[:, column] = _find_spikes(channels[:, column])
     fast_hz = 900.0  # five samples are 5 ms
-    if plate.rate_hz >= fast_hz:
-        for column in range(channels.shape[1]):
-            hit[:, column] |= _find_short_jumps(channels[:, column])
+    longest, least_share = (5, 0.5) if plate.rate_hz >= fast_hz else (2, 1.5)
+    if len(channels) <= longest:
+        return plate, ()
+    hit = np.column_stack([_find_short_jumps(channel, longest, least_share) for channel in channels.T])
     if plate.type == _PLACES_TYPE:
         # centre of pressure and free moment are quotients, which are noise without load
         hit[:, _PLACES:] &= np.abs(channels[:, _VERTICAL, None]) > _LOADED_N
@@ -77,40 +69,12 @@ def remove_spikes(plate: ForcePlate) -> tuple[ForcePlate, tuple[Diagnostic, ...]
     return replace(plate, channels=corrected), (note,)
 
 
-def _columns_with_possible_spikes(channels: FloatArray) -> list[int]:
-    """Return the columns with a step that is large enough for a spike; the other columns need no search.
+def _find_short_jumps(channel: FloatArray, longest: int, least_share: float) -> BoolArray:
+    """Return the samples (T,) of a channel in jumps of up to `longest` samples that start and end within one sample.
 
-    A spike differs by s times the range R of all other samples, with s at least `_SPIKE_SHARE`, and rises within two steps, one
-    of which is at least (s - 1) R / 2. The range including the spike is at most (1 + 2 s) R. The ratio of step and range
-    increases with s.
+    least_share: size of a jump as a fraction of the range of all other samples.
     """
-    steps = np.nan_to_num(np.nanmax(np.abs(np.diff(channels, axis=0)), axis=0, initial=0.0))
-    span = np.nan_to_num(
-        np.nanmax(channels, axis=0, initial=-np.inf) - np.nanmin(channels, axis=0, initial=np.inf), neginf=0.0
-    )
-    least = 0.5 * (_SPIKE_SHARE - 1.0) / (1.0 + 2.0 * _SPIKE_SHARE)
-    known = np.isfinite(channels).all(axis=0)
-    return [int(column) for column in np.flatnonzero((steps >= least * span) | ~known)]
-
-
-def _find_spikes(channel: FloatArray) -> BoolArray:
-    """Return the samples (T,) of one channel that jump away and back."""
-    half = _WINDOW // 2
-    usual = median_of_five(channel)
-    off = np.zeros(channel.shape)
-    with np.errstate(invalid="ignore"):
-        off[half : len(off) - half] = np.nan_to_num(np.abs(channel[half : len(off) - half] - usual))
-    span = float(np.nan_to_num(np.nanmax(usual, initial=-np.inf) - np.nanmin(usual, initial=np.inf), neginf=0.0))
-    noise = float(np.median(off[off > 0.0])) if (off > 0.0).any() else 0.0
-    return np.asarray((off > _SPIKE_SHARE * span) & (off > _SPIKE_NOISE * noise))
-
-
-def _find_short_jumps(channel: FloatArray) -> BoolArray:
-    """Return the samples (T,) of a channel in jumps of up to five samples that start and end within one sample.
-
-    The force of a foot strike rises in 5 ms or more. The size of a jump is a fraction of the range of all other samples.
-    """
-    least_share, edge_share, longest = 0.5, 0.3, 5
+    edge_share = 0.3
     outlier_sd = 8.0  # noise and single steps of a converter are smaller
     usual = median_filter(np.nan_to_num(channel), 2 * longest + 1, mode="nearest")
     off = np.nan_to_num(channel - usual)

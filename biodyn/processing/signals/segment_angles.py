@@ -1,8 +1,7 @@
-"""Segment angles in World that are continuous through time, including whole turns and gimbal lock.
+"""Segment angles in World that are continuous through time, including whole turns.
 
-Rz(tilt) Rx(list) Ry(rotation) has two solutions for an attitude, (z, x, y) and (z + pi, pi - x, y + pi), each plus any number
-of whole turns. Unwrapping each angle separately may follow neither and may keep an offset of one turn after frames with a wrong
-pose. The solution nearest to the previous frame is therefore used only within a stretch of continuous motion.
+Unwrapping may keep an offset of one turn after frames with a wrong pose. Angles are therefore unwrapped only within a stretch
+of continuous motion.
 """
 
 from __future__ import annotations
@@ -24,14 +23,16 @@ _MARGIN_FRAMES = 11
 def continuous_zxy(R: FloatArray, rate_hz: float) -> FloatArray:
     """Return angles (T, 3) rad about Z, X, Y of R (T, 3, 3) = Rz Rx Ry, without jumps; NaN where R is.
 
-    The first two are within half a turn of level in each stretch; the third, a heading, continues from the previous stretch.
+    The first is within half a turn of level in each stretch, the second within a quarter turn; the third, a heading, continues
+    from the previous stretch.
     """
     # Shorter stretches may consist of wrong poses.
     long_s = 0.2
     angles = cardan_zxy(R)
     stretches = _continuous_stretches(R, rate_hz)
     for first, stop in stretches:
-        angles[first:stop] = _upright_solution(_nearest_solutions(angles[first:stop]))
+        angles[first:stop] = np.unwrap(angles[first:stop], axis=0)
+        angles[first:stop, 0] -= TURN * np.round(np.median(angles[first:stop, 0]) / TURN)
     # Long stretches continue from each other; a short stretch is joined to its neighbour without changing it.
     long = [span for span in stretches if span[1] - span[0] >= long_s * rate_hz] or stretches
     for before, span in pairwise(long):
@@ -101,30 +102,3 @@ def _continuous_stretches(R: FloatArray, rate_hz: float) -> list[tuple[int, int]
         edges = [first, *cuts.tolist(), stop]
         parts += list(pairwise(edges))
     return parts
-
-
-def _nearest_solutions(angles: FloatArray) -> FloatArray:
-    """Return for each frame the solution (n, 3) that is nearest to the solution of the previous frame."""
-    # Both solutions coincide if the middle angle is a quarter turn; near it, frames are compared one by one.
-    near_gimbal_rad = math.radians(75.0)
-    if np.abs(angles[:, 1]).max() < near_gimbal_rad:
-        followed: FloatArray = np.unwrap(angles, axis=0)
-        return followed
-    followed = angles.copy()
-    for t in range(1, len(angles)):
-        before = followed[t - 1]
-        z, x, y = angles[t]
-        both = np.array([[z, x, y], [z + math.pi, math.pi - x, y + math.pi]])
-        both = both + TURN * np.round((before - both) / TURN)
-        followed[t] = both[int(np.argmin(np.abs(both - before).sum(axis=1)))]
-    return followed
-
-
-def _upright_solution(angles: FloatArray) -> FloatArray:
-    """Return the stretch in the solution whose list is mostly that of an upright body, with the tilt within half a turn."""
-    middle = np.median(angles, axis=0)
-    if abs(middle[1] - TURN * round(middle[1] / TURN)) > math.pi / 2.0:
-        angles = np.column_stack([angles[:, 0] + math.pi, math.pi - angles[:, 1], angles[:, 2] + math.pi])
-        middle = np.median(angles, axis=0)
-    levelled: FloatArray = angles - TURN * np.array([round(middle[0] / TURN), round(middle[1] / TURN), 0.0])
-    return levelled

@@ -226,7 +226,7 @@ def fit_coordinates(
     work = allocate_fit_memory(tree, coupled.multibody.nq, len(places))
     result = InverseKinematics.allocate(frames, n, len(places))
     nothing, none = np.zeros(0), np.zeros((0, 0))
-    links = coupled.multibody.link_of_body[body].astype(np.int64)
+    links = body.astype(np.int64)
     for start in range(0, frames, BLOCK):
         at = slice(start, start + BLOCK)
         problem = MarkerFitProblem(

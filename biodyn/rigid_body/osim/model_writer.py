@@ -245,7 +245,7 @@ def _move_fixed_rotations(bodies: Sequence[Body]) -> list[Body]:
             rotated_bodies.append(replace(body, R_PJ=R_PJ))
             continue
         axis = rotation.T @ np.array(body.joint.axis)
-        joint = replace(body.joint, axis=(float(axis[0]), float(axis[1]), float(axis[2])), axes=())
+        joint = replace(body.joint, axis=(float(axis[0]), float(axis[1]), float(axis[2])))
         R_PJ = np.eye(3) if body.parent in after else body.R_PJ @ rotation
         rotated_bodies.append(replace(body, joint=joint, R_PJ=R_PJ))
     return rotated_bodies

@@ -10,16 +10,16 @@ import numpy as np
 
 from biodyn.errors import InputFileError
 from biodyn.io.events import is_gait_event
-from biodyn.io.file_access import COPY_AGAIN, file_bytes
+from biodyn.io.file_access import COPY_AGAIN
 from biodyn.io.formats.c3d.data_layout import DataLayout, data_layout, stated_frame_counts
-from biodyn.io.formats.c3d.data_section import DataSection, decode_data_section, read_segment_poses, segment_labels
+from biodyn.io.formats.c3d.data_section import DataSection, decode_data_section, segment_labels
 from biodyn.io.formats.c3d.header import C3dHeader, read_header
 from biodyn.io.formats.c3d.parameter_groups import parameter_values, point_groups, point_texts, subject_parameters
+from biodyn.io.formats.c3d.reader import read_c3d
 from biodyn.io.length_units import length_unit
 from biodyn.io.missing_positions import replace_unseen_by_nan, require_markers, without_impossible_positions
 from biodyn.io.name_tables import load_name_table
 from biodyn.io.point_classification import classify_points
-from biodyn.io.segment_poses import require_known_system, virtual_points
 from biodyn.recording import FileFacts, Markers, Preview
 from biodyn.recording.stillness import make_preview, preview_frames
 
@@ -95,13 +95,16 @@ _SIZED_FRAMES = 10  # a few frames suffice to determine the size of a person
 
 
 def read_c3d_preview(path: Path) -> Preview:
-    """Read short pieces of the markers; InputFileError as for the whole file, for faults within these pieces."""
+    """Read short pieces of the markers; InputFileError as for the whole file, for faults within these pieces.
+
+    A file that holds only segment poses is read as a whole.
+    """
     header = read_header(path)
     if not header.is_whole:
         raise InputFileError(f"'{path}' is damaged: its parameter section is incomplete.", COPY_AGAIN)
     layout = data_layout(header)
     if not layout.point_count:
-        return _preview_of_poses(header, layout)
+        return make_preview(read_c3d(path).markers)
     starts, samples, step = preview_frames(layout.frame_count, layout.rate_hz)
     frames = [start + step * i for start in starts for i in range(samples)]
     points = replace_unseen_by_nan(_points_of_frames(header, layout, frames).points)
@@ -111,7 +114,7 @@ def read_c3d_preview(path: Path) -> Preview:
     columns = roles.marker_indices
     points = points[:, columns]
     if segment_labels(groups) and not np.isfinite(points).any():
-        return _preview_of_poses(header, layout)
+        return make_preview(read_c3d(path).markers)
     require_markers(path, roles.labels, points)
     unit = str(next(iter(parameter_values(groups, "POINT", "UNITS")), "")).strip()
     some = points[:: max(1, len(points) // _SIZED_FRAMES)]
@@ -119,20 +122,6 @@ def read_c3d_preview(path: Path) -> Preview:
     positions, _ = without_impossible_positions(path, points * scale.markers)
     markers = Markers(tuple(roles.labels[i] for i in columns), positions, layout.rate_hz)
     return Preview(markers, starts, samples, layout.frame_count, step)
-
-
-def _preview_of_poses(header: C3dHeader, layout: DataLayout) -> Preview:
-    """Return the preview of a file that holds only segment poses."""
-    path, groups = header.path, header.groups
-    stored, _ = read_segment_poses(path, file_bytes(path), layout, header.processor, groups)
-    assert stored is not None  # called only for files with poses
-    system = require_known_system(path, stored.labels)
-    unit = str(next(iter(parameter_values(groups, "POINT", "UNITS")), "")).strip()
-    some = stored.origins[:: max(1, len(stored.origins) // _SIZED_FRAMES)]
-    height_m = subject_parameters(groups).height_m
-    scale = length_unit(unit, load_name_table()["length_units"], some, person=height_m is not None)
-    poses = replace(stored, origins=stored.origins * scale.markers)
-    return make_preview(virtual_points(poses, system))
 
 
 def _points_of_frames(header: C3dHeader, layout: DataLayout, frames: list[int]) -> DataSection:

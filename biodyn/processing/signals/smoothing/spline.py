@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from math import comb
 
 import numpy as np
+from scipy.linalg.lapack import dpbsv
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.geometry.points import all_finite, points_axis_first, squared_lengths
-from biodyn.kernels.banded_filters import LANES, factorise_band, solve_factorised
 from biodyn.processing.signals.filtering import butterworth_lowpass, estimate_noise, finite_stretches, group_by_pattern
 from biodyn.processing.signals.smoothing import SMOOTHING, SmoothedSignal, SmoothingMethod
 
@@ -99,30 +99,25 @@ def spline_residual(samples: FloatArray, lam: float, m: int) -> FloatArray:
     numbers.
     """
     differences = np.ascontiguousarray(np.diff(samples.reshape(len(samples), -1), m, axis=0).T)
-    w = _weighted_differences(differences, lam, m, np.empty_like(differences)).T
+    w = _weighted_differences(differences, lam, m).T
     taken: FloatArray = (-1.0) ** m * np.diff(np.pad(w, ((m, m), (0, 0))), m, axis=0)
     return taken.reshape(samples.shape)
 
 
-def _weighted_differences(differences: FloatArray, lam: float, m: int, w: FloatArray) -> FloatArray:
-    """Compute w in `spline_residual` from the m-th differences D y (columns, n - m)."""
+def _weighted_differences(differences: FloatArray, lam: float, m: int) -> FloatArray:
+    """Return w in `spline_residual` from the m-th differences D y (columns, n - m)."""
     # D D^T is banded, with the binomial coefficients of (2 - 2 cos)^m next to its diagonal.
     n = differences.shape[1]
     band = np.repeat([[(-1.0) ** k * comb(2 * m, m + k)] for k in range(m + 1)], n, axis=1)
     band[0] += 1.0 / lam
-    factorise_band(band)
-    solve_factorised(band, differences, w, np.empty((n + 1, LANES)))
-    return w
+    w: FloatArray = dpbsv(band, differences.T, lower=1)[1]
+    return w.T
 
 
-def _residual_squares(differences: FloatArray, lam: float, m: int, memory: FloatArray) -> FloatArray:
-    """Return the sum of squares of the `spline_residual` of each column: |D^T w|^2 = w^T (D y - w / lambda).
-
-    memory: (2, columns, n - m), reused for many lambdas.
-    """
-    w, work = _weighted_differences(differences, lam, m, memory[0]), memory[1]
-    np.subtract(differences, np.divide(w, lam, out=work), out=work)
-    return np.asarray(np.einsum("ct,ct->c", w, work))
+def _residual_squares(differences: FloatArray, lam: float, m: int) -> FloatArray:
+    """Return the sum of squares of the `spline_residual` of each column: |D^T w|^2 = w^T (D y - w / lambda)."""
+    w = _weighted_differences(differences, lam, m)
+    return np.asarray(np.einsum("ct,ct->c", w, differences - w / lam))
 
 
 def difference_eigenvalues(count: int, m: int) -> FloatArray:
@@ -161,13 +156,9 @@ def _best_cutoffs(
         for rows in stretches
     ]
     eigenvalues = [difference_eigenvalues(rows.stop - rows.start, m) for rows in stretches]
-    memory = [np.empty((2, *columns.shape)) for columns in differences]
     for row, cutoff_hz in enumerate(tried_hz):
         lam = smoothing_parameter_of_cutoff(cutoff_hz, rate_hz, m)
-        of_axes = np.sum(
-            [_residual_squares(columns, lam, m, work) for columns, work in zip(differences, memory, strict=True)],
-            axis=0,
-        )
+        of_axes = np.sum([_residual_squares(columns, lam, m) for columns in differences], axis=0)
         squares = of_axes.reshape(positions.shape[1:]).sum(axis=1)
         free = sum(residual_degrees_of_freedom(values, lam) for values in eigenvalues)
         if noise_m is None:

@@ -1,8 +1,6 @@
-"""Banded linear systems and recursive filters along time, for eight curves at once.
+"""Recursive filters along time, for eight curves at once.
 
-Sums are evaluated in the order of LAPACK's `dpbsv` and `dtbtrs`, without fused multiply-add. The results are therefore the same
-on every processor, and equal those of LAPACK to the last bit if its BLAS does not use fused multiply-add either. LAPACK processes
-one curve after the other, and each step of its recursion depends on the previous one.
+Sums have a fixed order without fused multiply-add, so that the results are the same on every processor.
 """
 
 from __future__ import annotations
@@ -15,55 +13,6 @@ from biodyn.kernels.jit import exact_kernel
 LANES: Final = 8
 #: Number of rows of the working memory that a filter needs in addition to the samples.
 FILTER_ROWS: Final = 5
-
-
-@exact_kernel
-def factorise_band(band):
-    """Replace the lower triangle of a positive definite band matrix, band[k, j] = A[j + k, j] (w, n), by its Cholesky factor."""
-    w, n = band.shape
-    for j in range(n):
-        most = min(w, n - j)
-        band[0, j] = band[0, j] ** 0.5
-        inverse = 1.0 / band[0, j]
-        for k in range(1, most):
-            band[k, j] *= inverse
-        for k in range(1, most):
-            for i in range(k, most):
-                band[i - k, j + k] -= band[k, j] * band[i, j]
-
-
-@exact_kernel
-def solve_factorised(factor, curves, result, work):
-    """Fill result (K, n) with A^-1 of each of the curves (K, n); factor (w, n) of A by `factorise_band`; work (n + 1, LANES)."""
-    w, n = factor.shape
-    count = curves.shape[0]
-    for first in range(0, count, LANES):
-        for lane in range(LANES):
-            curve = curves[min(first + lane, count - 1)]
-            for j in range(n):
-                work[j, lane] = curve[j]
-        for j in range(n):
-            row, root = work[j], factor[0, j]
-            for lane in range(LANES):
-                row[lane] /= root
-            for k in range(1, min(w, n - j)):
-                ahead, a = work[j + k], factor[k, j]
-                for lane in range(LANES):
-                    ahead[lane] -= row[lane] * a
-        for j in range(n - 1, -1, -1):
-            row, root, total = work[j], factor[0, j], work[n]
-            for lane in range(LANES):
-                total[lane] = 0.0
-            for k in range(1, min(w, n - j)):
-                ahead, a = work[j + k], factor[k, j]
-                for lane in range(LANES):
-                    total[lane] += ahead[lane] * a
-            for lane in range(LANES):
-                row[lane] = (row[lane] - total[lane]) / root
-        for lane in range(min(LANES, count - first)):
-            solved = result[first + lane]
-            for j in range(n):
-                solved[j] = work[j, lane]
 
 
 @exact_kernel
