@@ -26,7 +26,7 @@ from biodyn.estimation.noise_model import (
 )
 from biodyn.estimation.solver import NormalEquations
 from biodyn.kernels import linear_algebra as kernels
-from biodyn.rigid_body import Multibody, body_poses, inverse_dynamics, joint_jacobians
+from biodyn.rigid_body import Multibody, body_poses, joint_jacobians
 from biodyn.rigid_body.dynamics import inverse_dynamics_derivatives
 
 #: Third differences of coefficients, for the smoothness of a motion.

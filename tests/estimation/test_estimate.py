@@ -27,9 +27,9 @@ from biodyn.estimation.normal_equation_terms import (
     THIRD,
     BalanceRows,
     add_balance_terms,
-    add_torque_terms,
     add_marker_terms,
     add_smoothness,
+    add_torque_terms,
     marker_information,
     smoothness_precision,
     third_difference_precisions,
@@ -240,9 +240,7 @@ def test_the_gradient_is_that_of_the_sum_of_squares(walk: TrialAnalysis, step: i
     assert -float(np.sum(normal.right * direction)) == pytest.approx(numeric, rel=1e-5)
 
 
-def add_dynamics_terms(
-    normal: NormalEquations, problem: EstimationProblem, path: StretchMotion
-) -> list[BalanceRows]:
+def add_dynamics_terms(normal: NormalEquations, problem: EstimationProblem, path: StretchMotion) -> list[BalanceRows]:
     """Add the terms of balance and torques at a motion, and return the rows of the balance."""
     mb = problem.model.multibody
     derivatives = torque_derivatives(problem, mb, path)
