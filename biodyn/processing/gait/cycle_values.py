@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -71,7 +71,7 @@ class CycleValues:
 
     Attributes:
         cycle: side, number and event times of the cycle.
-        signals: the k variables in the order of the columns.
+        signals: the k variables in the order of the columns, without values.
         curves: (101, k) values over 0-100 %, NaN where not valid.
         faults: why a variable was excluded as non-physiological, by column.
         reasons: why a variable is invalid, by column; includes the loads that depend on a non-physiological variable.
@@ -120,6 +120,11 @@ def _cycle_values_of_side(walk: TrialMechanics, cycles: Sequence[GaitCycle], fac
     stacked = {
         side: np.column_stack([signal.values for signal in side_signals]) for side, side_signals in signals.items()
     }
+    # the curves do not need the values of the whole trial, which would be kept with them
+    variables = {
+        side: tuple(replace(signal, values=np.empty(0)) for signal in side_signals)
+        for side, side_signals in signals.items()
+    }
     ground_forces = {side: _plate_rate_force(walk, side) for side in sides}
     long_axes = {side: walk.points.long_axis(side) for side in sides if side in walk.points.heel}
     R_WB = walk.fit.body_pose(walk.model.skeleton.root.name)[0] if cycles else np.empty((0, 3, 3))
@@ -135,7 +140,7 @@ def _cycle_values_of_side(walk: TrialMechanics, cycles: Sequence[GaitCycle], fac
         curves[:, ground] = _ground_force_curves(ground_forces[cycle.side], cycle, curves[:, ground])
         faults, reasons = find_excluded_curves(side_signals, curves, feet, cycle.side, factor)
         curves[:, list(reasons)] = np.nan
-        yield CycleValues(cycle, side_signals, curves, faults, reasons)
+        yield CycleValues(cycle, variables[cycle.side], curves, faults, reasons)
 
 
 def _base_angles(walk: TrialMechanics, R_WB: FloatArray, cycle: GaitCycle) -> FloatArray:

@@ -99,30 +99,36 @@ def spline_residual(samples: FloatArray, lam: float, m: int) -> FloatArray:
     numbers.
     """
     differences = np.ascontiguousarray(np.diff(samples.reshape(len(samples), -1), m, axis=0).T)
-    w = _weighted_differences(differences, lam, m, np.empty_like(differences)).T
+    w, n = np.empty_like(differences), differences.shape[1]
+    solve_factorised(_factorised_band(n, lam, m), differences, w, np.empty((n + 1, LANES)))
+    w = w.T
     taken: FloatArray = (-1.0) ** m * np.diff(np.pad(w, ((m, m), (0, 0))), m, axis=0)
     return taken.reshape(samples.shape)
 
 
-def _weighted_differences(differences: FloatArray, lam: float, m: int, w: FloatArray) -> FloatArray:
-    """Compute w in `spline_residual` from the m-th differences D y (columns, n - m)."""
+def _factorised_band(n: int, lam: float, m: int) -> FloatArray:
+    """Return the factors of the band matrix 1 / lambda + D D^T of `spline_residual` for n differences."""
     # D D^T is banded, with the binomial coefficients of (2 - 2 cos)^m next to its diagonal.
-    n = differences.shape[1]
     band = np.repeat([[(-1.0) ** k * comb(2 * m, m + k)] for k in range(m + 1)], n, axis=1)
     band[0] += 1.0 / lam
     factorise_band(band)
-    solve_factorised(band, differences, w, np.empty((n + 1, LANES)))
-    return w
+    return band
 
 
 def _residual_squares(differences: FloatArray, lam: float, m: int, memory: FloatArray) -> FloatArray:
     """Return the sum of squares of the `spline_residual` of each column: |D^T w|^2 = w^T (D y - w / lambda).
 
-    memory: (2, columns, n - m), reused for many lambdas.
+    memory: (2, LANES, n - m), reused for many lambdas; so few columns of a long recording fit in the processor cache.
     """
-    w, work = _weighted_differences(differences, lam, m, memory[0]), memory[1]
-    np.subtract(differences, np.divide(w, lam, out=work), out=work)
-    return np.asarray(np.einsum("ct,ct->c", w, work))
+    count, n = differences.shape
+    band, lanes, result = _factorised_band(n, lam, m), np.empty((n + 1, LANES)), np.empty(count)
+    for first in range(0, count, LANES):
+        columns = differences[first : first + LANES]
+        w, work = memory[:, : len(columns)]
+        solve_factorised(band, columns, w, lanes)
+        np.subtract(columns, np.divide(w, lam, out=work), out=work)
+        result[first : first + LANES] = np.einsum("ct,ct->c", w, work)
+    return result
 
 
 def difference_eigenvalues(count: int, m: int) -> FloatArray:
@@ -161,7 +167,7 @@ def _best_cutoffs(
         for rows in stretches
     ]
     eigenvalues = [difference_eigenvalues(rows.stop - rows.start, m) for rows in stretches]
-    memory = [np.empty((2, *columns.shape)) for columns in differences]
+    memory = [np.empty((2, LANES, columns.shape[1])) for columns in differences]
     for row, cutoff_hz in enumerate(tried_hz):
         lam = smoothing_parameter_of_cutoff(cutoff_hz, rate_hz, m)
         of_axes = np.sum(
