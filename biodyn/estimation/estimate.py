@@ -273,7 +273,8 @@ def _store_posterior(random: Posterior, window: TimeWindow, problem: EstimationP
     of_joint = joint_coordinate_matrix(problem.model)[1]
     joints = np.zeros((len(of_joint), problem.model.multibody.nv))
     joints[:, columns] = of_joint
-    found = posterior_sd(problem, solution.factor, solution.derivatives, power_derivatives(solution, joints))
+    powers = power_derivatives(solution, joints)
+    found = posterior_sd(problem, solution.factor, solution.derivatives, powers, window.inner)
     random.place[window.kept] = found.place[window.inner][:, columns]
     random.force[window.kept] = found.force[window.inner][:, columns]
     random.power[window.kept] = found.power[window.inner]

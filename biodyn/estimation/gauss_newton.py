@@ -28,13 +28,13 @@ from biodyn.estimation.normal_equation_terms import (
     ROOT,
     THIRD,
     TORQUE_CHANGE_FACTOR,
-    BalanceRows,
     Derivatives,
     TorqueRows,
-    add_dynamics_terms,
+    add_balance_terms,
     add_fit_prior,
     add_marker_terms,
     add_smoothness,
+    add_torque_terms,
     balance_rows,
     coefficient_rows,
     marker_displacement_per_coordinate,
@@ -220,22 +220,21 @@ def solve_problem(
     )
     c, path, parameters = np.zeros((count, mb.nv)), problem.start, None
 
-    def build_equations(strikes_alike: bool = True) -> tuple[NormalEquations, list[BalanceRows], list[TorqueRows]]:
-        """Return the normal equations at the current motion, and the rows of balance and torques."""
-        sizes = problem.sizes if strikes_alike else replace(problem.sizes, strikes_alike_share=0.0)
-        normal, repeated = NormalEquations(count, REACH, mb.nv), number > first
-        add_marker_terms(normal, problem, *information)
-        add_smoothness(normal, problem, c, stiff, from_previous_solution=repeated)
-        add_fit_prior(normal, problem, c, fit_prior)
-        dynamics = add_dynamics_terms(normal, replace(problem, sizes=sizes), body, path, derivatives, repeated)
-        return normal, *dynamics
-
     for number in range(iterations):
         if number > first:
             information = marker_information(problem, path.q)
         body = model.multibody
         derivatives = torque_derivatives(problem, body, path)
-        normal, balance, torques = build_equations()
+        normal, repeated = NormalEquations(count, REACH, mb.nv), number > first
+        add_marker_terms(normal, problem, *information)
+        add_smoothness(normal, problem, c, stiff, from_previous_solution=repeated)
+        add_fit_prior(normal, problem, c, fit_prior)
+        tau = inverse_dynamics(body, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
+        balance = add_balance_terms(normal, problem, tau, derivatives)
+        without_template = None
+        if certainty and first < number == last and problem.strikes_known and problem.sizes.strikes_alike_share:
+            without_template = normal.copy()
+        torques = add_torque_terms(normal, problem, tau, derivatives, repeated)
         factor = CholeskyFactor(normal)
 
         # -- error of the balance, then inertias and plates
@@ -255,8 +254,11 @@ def solve_problem(
         # -- template of foot strikes
         if first < number == last:
             step = step + template_step(problem, model.multibody, path, torques, factor, step)
-            if certainty and problem.strikes_known and problem.sizes.strikes_alike_share:
-                factor = CholeskyFactor(build_equations(strikes_alike=False)[0])
+            if without_template is not None:
+                tau = inverse_dynamics(body, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
+                own_strikes = replace(problem, sizes=replace(problem.sizes, strikes_alike_share=0.0))
+                add_torque_terms(without_template, own_strikes, tau, derivatives, repeated)
+                factor = CholeskyFactor(without_template)
 
         c = c + step
         path = apply_update(mb, problem.start, problem.knots, c)
@@ -287,11 +289,16 @@ def power_derivatives(solution: Solution, joints: FloatArray) -> FloatArray:
 
 
 def posterior_sd(
-    problem: EstimationProblem, factor: CholeskyFactor, parts: Derivatives, powers: FloatArray | None = None
+    problem: EstimationProblem,
+    factor: CholeskyFactor,
+    parts: Derivatives,
+    powers: FloatArray | None = None,
+    wanted: slice | None = None,
 ) -> Posterior:
     """Return the standard deviations of motion, torques and powers, for fixed inertias.
 
     parts: torque derivatives in the equations of the factor. powers: `power_derivatives`; None = no powers.
+    wanted: frames that are needed, None = all; values of other frames may be 0.
     """
     knots, n, reach = problem.knots, factor.n, factor.reach
     if powers is None:
@@ -300,7 +307,10 @@ def posterior_sd(
     weights = np.zeros((knots.step, 3, reach))
     for order, of_order in enumerate(knots.weights):
         weights[:, order, : of_order.shape[1]] = of_order
-    for k, near in factor.inverse_blocks():
+    low, high = (0, knots.frames) if wanted is None else (wanted.start, wanted.stop)
+    for k, near in factor.inverse_blocks(low // knots.step):
+        if k * knots.step >= high:
+            continue
         of_knot = slice(k * knots.step, min((k + 1) * knots.step, knots.frames))
         w = weights[: of_knot.stop - of_knot.start]
         # covariance of (position, rate, acceleration) in the frames of the knot, (frames, 3 n, 3 n)

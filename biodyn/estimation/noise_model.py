@@ -184,8 +184,11 @@ def _times_since_nearest_strike(time_s: FloatArray, strikes_s: Sequence[float]) 
     """Return the times (T,) in s since the nearest foot strike (negative before it), or inf without a strike."""
     if not strikes_s:
         return np.full(len(time_s), np.inf)
-    away = time_s[:, None] - np.array(strikes_s)
-    return np.asarray(np.take_along_axis(away, np.argmin(np.abs(away), axis=1)[:, None], axis=1)[:, 0])
+    sorted_s = np.sort(strikes_s)
+    after = np.searchsorted(sorted_s, time_s)
+    since_earlier = time_s - sorted_s[np.maximum(after - 1, 0)]
+    since_later = time_s - sorted_s[np.minimum(after, len(sorted_s) - 1)]
+    return np.where(np.abs(since_later) < np.abs(since_earlier), since_later, since_earlier)
 
 
 def midpoint_time_since_strike(before_s: FloatArray, after_s: FloatArray) -> FloatArray:

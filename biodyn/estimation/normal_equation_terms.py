@@ -26,7 +26,7 @@ from biodyn.estimation.noise_model import (
 )
 from biodyn.estimation.solver import NormalEquations
 from biodyn.kernels import linear_algebra as kernels
-from biodyn.rigid_body import Multibody, body_poses, inverse_dynamics, joint_jacobians
+from biodyn.rigid_body import Multibody, body_poses, joint_jacobians
 from biodyn.rigid_body.dynamics import inverse_dynamics_derivatives
 
 #: Third differences of coefficients, for the smoothness of a motion.
@@ -186,36 +186,43 @@ def torque_derivatives(problem: EstimationProblem, mb: Multibody, path: StretchM
     return convert_derivatives_to_update(mb, path, *by_motion)
 
 
-def add_dynamics_terms(
-    normal: NormalEquations,
-    problem: EstimationProblem,
-    mb: Multibody,
-    path: StretchMotion,
-    parts: Derivatives,
-    from_previous_solution: bool = False,
-) -> tuple[list[BalanceRows], list[TorqueRows]]:
-    """Add the terms of the force balance and of the smoothness of torques, and return the rows of both.
+def add_balance_terms(
+    normal: NormalEquations, problem: EstimationProblem, tau: FloatArray, parts: Derivatives
+) -> list[BalanceRows]:
+    """Add the terms of the force balance of the whole body, and return their rows.
 
-    parts: `torque_derivatives` at the current motion.
-
-    from_previous_solution: True if the path is the solution of an earlier step, see `torque_change_sd`.
+    tau: (T, nv) generalised forces at the current motion. parts: `torque_derivatives` at this motion.
     """
-    tau = inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
     scale = problem.balanced[:, None] / problem.sizes.balance
-    rest, step = -tau[:, :ROOT] * scale, problem.knots.step
-    balance = [balance_rows(problem, parts, rest, scale, offset) for offset in range(step)]
-    torques: list[TorqueRows] = []
-    if problem.knots.knot_count >= len(_SECOND) and np.isfinite(problem.torque_change_nm).any():
-        change = torque_change_sd(problem, tau[::step, problem.torque_rows] if from_previous_solution else None)
-        torques = [
-            _torque_rows(problem, parts, tau[::step], rows_at, columns, change)
-            for rows_at, columns in problem.torque_groups
-        ]
+    rest = -tau[:, :ROOT] * scale
+    balance = [balance_rows(problem, parts, rest, scale, offset) for offset in range(problem.knots.step)]
     for rows in balance:
         normal.add_rows(0, rows.rows, rows.rest)
+    return balance
+
+
+def add_torque_terms(
+    normal: NormalEquations,
+    problem: EstimationProblem,
+    tau: FloatArray,
+    parts: Derivatives,
+    from_previous_solution: bool = False,
+) -> list[TorqueRows]:
+    """Add the terms of the smoothness of torques, and return their rows; tau, parts: as in `add_balance_terms`.
+
+    from_previous_solution: True if the motion is the solution of an earlier step, see `torque_change_sd`.
+    """
+    step = problem.knots.step
+    if problem.knots.knot_count < len(_SECOND) or not np.isfinite(problem.torque_change_nm).any():
+        return []
+    change = torque_change_sd(problem, tau[::step, problem.torque_rows] if from_previous_solution else None)
+    torques = [
+        _torque_rows(problem, parts, tau[::step], rows_at, columns, change)
+        for rows_at, columns in problem.torque_groups
+    ]
     for group in torques:
         normal.add_rows(0, group.rows, group.rest, group.columns)
-    return balance, torques
+    return torques
 
 
 def balance_rows(

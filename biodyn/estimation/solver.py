@@ -8,6 +8,7 @@ Asif & Moura 2005, doi 10.1109/TSP.2004.842192). Time and memory grow linearly w
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 
 import numpy as np
 from scipy.linalg import cholesky_banded
@@ -28,6 +29,12 @@ class NormalEquations:
     def __init__(self, knots: int, reach: int, n: int) -> None:
         self.band = np.zeros((knots * n, (reach + 1) * n))
         self.right = np.zeros((knots, n))
+
+    def copy(self) -> NormalEquations:
+        """Return a copy, to which other terms can be added."""
+        result = copy(self)
+        result.band, result.right = self.band.copy(), self.right.copy()
+        return result
 
     def add_rows(self, first: int, rows: FloatArray, residual: FloatArray, columns: IntArray | None = None) -> None:
         """Add the least-squares terms |residual[t] - sum_s rows[t, :, s] x[first + t + s]|^2.
@@ -111,15 +118,15 @@ class CholeskyFactor:
         after = (k + 1) * self.n
         return slice(k * self.n, after), slice(after, after + self.reach * self.n)
 
-    def inverse_blocks(self) -> Iterator[tuple[int, FloatArray]]:
-        """Yield k and the block (reach n, reach n) of A^-1 of the knots k .. k + reach - 1, from the last k to 0.
+    def inverse_blocks(self, first: int = 0) -> Iterator[tuple[int, FloatArray]]:
+        """Yield k and the block (reach n, reach n) of A^-1 of the knots k .. k + reach - 1, from the last k to `first`.
 
         With the block column [L_kk; B] of L and the block Z of A^-1 of the next `reach` knots, the block row of knot k is
         -L_kk^-T B^T Z, and its diagonal block L_kk^-T L_kk^-1 + L_kk^-T B^T Z B L_kk^-1.
         """
         n, size = self.n, self.reach * self.n
         near = np.zeros((size, size))
-        for k in reversed(range(len(self._inverse))):
+        for k in reversed(range(first, len(self._inverse))):
             inverse = self._inverse[k]
             gain = inverse.T @ self._below[k]
             crossed = -gain @ near

@@ -408,7 +408,12 @@ def plate_unknowns(
 
 
 def _plate_of_foot(
-    contacts: Sequence[Contact], sides: Sequence[Side], frames: int, rate_hz: float, numbers: Sequence[int]
+    contacts: Sequence[Contact],
+    sides: Sequence[Side],
+    frames: int,
+    rate_hz: float,
+    numbers: Sequence[int],
+    block_frames: int = 1000,
 ) -> IntArray:
     """Return the index (T, K) of each foot's plate from the contact nearest in time; -1 if the foot is on two plates."""
     result = np.full((frames, len(sides)), _NO_PLATE, dtype=np.int64)
@@ -417,9 +422,17 @@ def _plate_of_foot(
         assigned = [c for c in contacts if c.side == side and c.decision == "assigned"]
         if not assigned:
             continue
-        distance = np.stack([np.maximum(c.start_s - time_s, time_s - c.end_s) for c in assigned])
-        result[:, column] = np.array([numbers.index(c.plate) for c in assigned])[np.argmin(distance, axis=0)]
-        result[(distance <= 0.0).sum(axis=0) > 1, column] = _NO_PLATE
+        plates = np.array([numbers.index(c.plate) for c in assigned])
+        start_s, end_s = np.array([[c.start_s, c.end_s] for c in assigned]).T
+        for first in range(0, frames, block_frames):
+            of_block = time_s[first : first + block_frames]
+            # only contacts near these frames can be the nearest one
+            largest = np.maximum(start_s - of_block[0], of_block[-1] - end_s)
+            near = np.flatnonzero(np.maximum(start_s - of_block[-1], of_block[0] - end_s) <= max(largest.min(), 0.0))
+            distance = np.maximum(start_s[near, None] - of_block, of_block - end_s[near, None])
+            nearest = plates[near[np.argmin(distance, axis=0)]]
+            is_shared = (distance <= 0.0).sum(axis=0) > 1
+            result[first : first + block_frames, column] = np.where(is_shared, _NO_PLATE, nearest)
     return result
 
 

@@ -173,7 +173,7 @@ def torque_uncertainty(
     variance["cutoff"] = np.maximum(variance["cutoff"] + np.maximum(of_filter, 0.0), 0.0)
     missing = np.isnan(inputs.dynamics.torques)
     missing = np.hstack([missing, missing.astype(float) @ belongs.T > 0.0])
-    of_all = {name: np.where(missing, np.nan, factor[name] * np.sqrt(variance[name])) for name in names}
+    of_all = {name: np.where(missing, np.nan, factor[name] * np.sqrt(variance.pop(name))) for name in names}
     count = len(model.coordinates)
     noise = markers.noise_m if markers.poses is None else markers.noise_m[: len(markers.poses.groups)]
     return TorqueUncertainty(

@@ -25,9 +25,11 @@ from biodyn.estimation.noise_model import (
 from biodyn.estimation.normal_equation_terms import (
     REACH,
     THIRD,
-    add_dynamics_terms,
+    BalanceRows,
+    add_balance_terms,
     add_marker_terms,
     add_smoothness,
+    add_torque_terms,
     marker_information,
     smoothness_precision,
     third_difference_precisions,
@@ -219,7 +221,7 @@ def test_the_gradient_is_that_of_the_sum_of_squares(walk: TrialAnalysis, step: i
     def cost(c: FloatArray) -> float:
         path = apply_update(mb, problem.start, problem.knots, c)
         normal = _Squares(problem.knots.coefficient_count, REACH, mb.nv)
-        add_dynamics_terms(normal, problem, mb, path, torque_derivatives(problem, mb, path))
+        add_dynamics_terms(normal, problem, path)
         add_smoothness(normal, problem, c, stiff)
         links, p_LM, _ = problem.model.marker_arrays()
         R, p = body_poses(mb, path.q)
@@ -230,11 +232,21 @@ def test_the_gradient_is_that_of_the_sum_of_squares(walk: TrialAnalysis, step: i
 
     normal = NormalEquations(problem.knots.coefficient_count, REACH, mb.nv)
     add_marker_terms(normal, problem, *marker_information(problem, problem.start.q))
-    add_dynamics_terms(normal, problem, mb, problem.start, torque_derivatives(problem, mb, problem.start))
+    add_dynamics_terms(normal, problem, problem.start)
     add_smoothness(normal, problem, np.zeros_like(direction), stiff)
     h = 1e-4
     numeric = (cost(h * direction) - cost(-h * direction)) / (2.0 * h)
     assert -float(np.sum(normal.right * direction)) == pytest.approx(numeric, rel=1e-5)
+
+
+def add_dynamics_terms(normal: NormalEquations, problem: EstimationProblem, path: StretchMotion) -> list[BalanceRows]:
+    """Add the terms of balance and torques at a motion, and return the rows of the balance."""
+    mb = problem.model.multibody
+    derivatives = torque_derivatives(problem, mb, path)
+    tau = inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
+    balance = add_balance_terms(normal, problem, tau, derivatives)
+    add_torque_terms(normal, problem, tau, derivatives)
+    return balance
 
 
 class _Squares(NormalEquations):
@@ -527,7 +539,7 @@ def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> 
     information, pull = marker_information(problem, problem.start.q)
     add_marker_terms(normal, problem, information, pull)
     derivatives = torque_derivatives(problem, mb, problem.start)
-    balance, _ = add_dynamics_terms(normal, problem, mb, problem.start, derivatives)
+    balance = add_dynamics_terms(normal, problem, problem.start)
     add_smoothness(normal, problem, np.zeros((problem.knots.coefficient_count, nv)), np.full(nv, 10.0))
     factor = CholeskyFactor(normal)
     rng = np.random.default_rng(5)

@@ -190,9 +190,9 @@ def _flat_foot_frames(step: MatchedStep, points: GaitPoints) -> IntArray:
     """Return frames with large force and a sole as horizontal as in standing."""
     if step.side is None:
         return np.zeros(0, dtype=np.intp)
-    rise = np.degrees(np.arcsin(np.clip(points.long_axis(step.side)[:, 1], -1.0, 1.0)))
+    rise = np.degrees(np.arcsin(np.clip(points.long_axis(step.side, step.high_force)[:, 1], -1.0, 1.0)))
     flat_deg = float(load_table("checks/checks")["plate_height"]["flat_deg"])
-    return step.high_force[np.abs(rise[step.high_force]) < flat_deg]
+    return step.high_force[np.abs(rise) < flat_deg]
 
 
 def _heights_above_plate(positions: FloatArray, corners: FloatArray) -> FloatArray:

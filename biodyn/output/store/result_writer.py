@@ -248,9 +248,10 @@ def _write_record_and_arrays(view: TrialView, folder: Path, pack: bool) -> None:
     if pack:
         # level 1 takes a quarter of the time of NumPy's level 6, for 2 % more space
         with zipfile.ZipFile(folder / ARRAYS_NAME, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            for name, values in round_arrays(view.arrays).items():
+            for name, values in view.arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
-                    np.lib.format.write_array(stream, values, allow_pickle=False)
+                    rounded = round_array(values, len(view.arrays["time_s"]))
+                    np.lib.format.write_array(stream, rounded, allow_pickle=False)
     else:
         # object arrays do not occur; NumPy 1.26 would store the argument `allow_pickle` as an additional array
         arrays: dict[str, Any] = dict(view.arrays)
@@ -261,26 +262,19 @@ def _write_record_and_arrays(view: TrialView, folder: Path, pack: bool) -> None:
             (folder / name).write_bytes(content)
 
 
-def round_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the arrays with time series (frames first, two axes or more) rounded to 36 mantissa bits (float64) or 14 (float32).
+def round_array(values: np.ndarray, frames: int) -> np.ndarray:
+    """Return an array, if it is a time series (`frames` first, two axes or more) rounded to 36 mantissa bits (float64) or 14
+    (float32).
 
     The relative errors are 7e-12 and 3e-5 (30 µm at 1 m). With 2e-9 the motion in an open-loop replay would deviate by 4e-4
     from that of the unrounded result within 0.1 s.
     """
-
-    def round_mantissa(values: np.ndarray) -> np.ndarray:
-        mantissa, exponent = np.frexp(values)
-        scale = values.dtype.type(2.0 ** (37 if values.dtype == np.float64 else 15))
-        # Fortran order: samples of one curve are more similar than values of one frame, and compress better
-        return np.asfortranarray(np.ldexp(np.rint(mantissa * scale) / scale, exponent))
-
-    frames = len(arrays["time_s"])
-    return {
-        name: round_mantissa(values)
-        if values.ndim > 1 and len(values) == frames and values.dtype.kind == "f"
-        else values
-        for name, values in arrays.items()
-    }
+    if values.ndim < 2 or len(values) != frames or values.dtype.kind != "f":
+        return values
+    mantissa, exponent = np.frexp(values)
+    scale = values.dtype.type(2.0 ** (37 if values.dtype == np.float64 else 15))
+    # Fortran order: samples of one curve are more similar than values of one frame, and compress better
+    return np.asfortranarray(np.ldexp(np.rint(mantissa * scale) / scale, exponent))
 
 
 def _json_text(record: Mapping[str, Any], pack: bool) -> str:

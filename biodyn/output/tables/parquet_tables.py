@@ -9,8 +9,8 @@ from __future__ import annotations
 import io
 import json
 import zlib
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -43,45 +43,59 @@ def to_parquet(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[s
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    columns: dict[str, Any] = {}
-    scales: dict[str, int] = {}
-    texts_columns: list[str] = []
-    for name, values in frame.items():
-        name = str(name)
-        if pd.api.types.is_float_dtype(values.dtype):
-            numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-            digits = decimals if coarser is None else coarser.get(name, decimals)
-            with np.errstate(over="ignore"):
-                counts = np.rint(numbers * 10.0**digits)
-            if bool((np.isnan(counts) | (np.abs(counts) < 2.0**53)).all()):
-                scales[name] = digits
-                columns[name] = pa.array(counts, from_pandas=True).cast(pa.int64())
-            else:
-                columns[name] = pa.array(np.round(numbers, digits), from_pandas=True)
-        elif pd.api.types.is_bool_dtype(values.dtype):
-            columns[name] = pa.array(values.to_numpy())
-        elif pd.api.types.is_integer_dtype(values.dtype):
-            columns[name] = pa.array(values.to_numpy(dtype=np.int64))
-        else:
-            categories = values.astype("category").cat
-            codes, words = categories.codes.to_numpy(), categories.categories.astype(object)
-            texts = pa.array(words.where(words != "", None), pa.string())
-            columns[name] = texts.take(pa.array(codes, mask=codes < 0))
-            texts_columns.append(name)
-    table, content = pa.table(columns), io.BytesIO()
+    columns = {str(name): _encode_column(values, decimals, coarser or {}) for name, values in frame.items()}
+    scales = {name: column.decimals for name, column in columns.items() if column.decimals is not None}
+    schema = pa.schema([(name, column.kind) for name, column in columns.items()])
+    content, rows_of_group = io.BytesIO(), 2**20
     with pq.ParquetWriter(
         content,
-        table.schema,
+        schema,
         compression="zstd",
         compression_level=9,
-        use_dictionary=texts_columns,
-        column_encoding={n: "BYTE_STREAM_SPLIT" for n, c in columns.items() if pa.types.is_int64(c.type)},
+        use_dictionary=[name for name, column in columns.items() if pa.types.is_string(column.kind)],
+        column_encoding={n: "BYTE_STREAM_SPLIT" for n, c in columns.items() if pa.types.is_int64(c.kind)},
         write_statistics=False,
         store_schema=False,
     ) as writer:
-        writer.write_table(table)
+        for first in range(0, max(len(frame), 1), rows_of_group):  # one group at a time, which bounds the memory
+            group = slice(first, first + rows_of_group)
+            writer.write_table(pa.table([column.encode(group) for column in columns.values()], schema))
         writer.add_key_value_metadata({_DECIMALS_KEY: json.dumps(scales)})
     return content.getvalue()
+
+
+class _EncodedColumn(NamedTuple):
+    """Column of a packed table: type of its values, function that returns some of its rows, and decimals of its integers."""
+
+    kind: Any
+    encode: Callable[[slice], Any]
+    decimals: int | None = None
+
+
+def _encode_column(values: pd.Series, decimals: int, coarser: Mapping[str, int]) -> _EncodedColumn:
+    """Return how to encode a column, see `to_parquet`."""
+    import pyarrow as pa
+
+    if pd.api.types.is_float_dtype(values.dtype):
+        numbers, digits = values.to_numpy(dtype=np.float64, na_value=np.nan), coarser.get(str(values.name), decimals)
+        scale = 10.0**digits
+        with np.errstate(over="ignore"):
+            largest = float(np.rint(np.nanmax(np.abs(numbers), initial=0.0) * scale))
+        if largest < 2.0**53:
+
+            def encode_counts(rows: slice) -> Any:
+                return pa.array(np.rint(numbers[rows] * scale), from_pandas=True).cast(pa.int64())
+
+            return _EncodedColumn(pa.int64(), encode_counts, digits)
+        return _EncodedColumn(pa.float64(), lambda rows: pa.array(np.round(numbers[rows], digits), from_pandas=True))
+    if pd.api.types.is_bool_dtype(values.dtype):
+        return _EncodedColumn(pa.bool_(), lambda rows: pa.array(values.to_numpy()[rows]))
+    if pd.api.types.is_integer_dtype(values.dtype):
+        return _EncodedColumn(pa.int64(), lambda rows: pa.array(values.to_numpy()[rows].astype(np.int64)))
+    categories = values.astype("category").cat
+    codes, words = categories.codes.to_numpy(), categories.categories.astype(object)
+    texts = pa.array(words.where(words != "", None), pa.string())
+    return _EncodedColumn(pa.string(), lambda rows: texts.take(pa.array(codes[rows], mask=codes[rows] < 0)))
 
 
 def from_parquet(content: bytes) -> pd.DataFrame:
@@ -90,7 +104,7 @@ def from_parquet(content: bytes) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    most_cells = 50_000_000
+    most_cells = 500_000_000  # joint moments of an hour at 100 frames a second have 270 million
     try:
         file = pq.ParquetFile(pa.BufferReader(content))
         if file.metadata.num_rows * file.metadata.num_columns > most_cells:
@@ -107,7 +121,9 @@ def _decode_values(column: Any, decimals: int | None) -> np.ndarray:
     if pa.types.is_string(column.type):
         if column.null_count == len(column):
             return np.full(len(column), np.nan)
-        return np.array([np.nan if word is None else word for word in column.to_pylist()], dtype=object)
+        encoded = column.combine_chunks().dictionary_encode()
+        words = np.array([*encoded.dictionary.to_pylist(), np.nan], dtype=object)
+        return words[encoded.indices.fill_null(len(words) - 1).to_numpy()]
     if decimals is None:
         return column.to_numpy()
     unit = 10**decimals

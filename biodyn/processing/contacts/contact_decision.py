@@ -163,11 +163,10 @@ def _find_overridden_load(contacts: Sequence[PlateContact], entry: ContactOverri
 
 def reject_short_loads(contacts: list[PlateContact]) -> list[PlateContact]:
     """Reject loads that are too short for a foot, unless the same foot is on another plate at that time."""
-    checked: list[PlateContact] = []
-    for item in contacts:
+
+    def is_on_other_plate(item: PlateContact) -> bool:
         contact = item.contact
-        length = contact.end_s - contact.start_s
-        on_other_plate = any(
+        return any(
             other.contact.side == contact.side is not None
             and other.contact.decision == "assigned"
             and other.plate != item.plate
@@ -176,8 +175,12 @@ def reject_short_loads(contacts: list[PlateContact]) -> list[PlateContact]:
             and other.contact.end_s > contact.start_s - MIN_SHARED_S
             for other in contacts
         )
-        is_part = item.cut_before or item.cut_after or contact.decision == "ambiguous"
-        if length < MIN_CONTACT_S and not is_part and not on_other_plate:
+
+    checked: list[PlateContact] = []
+    for item in contacts:
+        length = item.contact.end_s - item.contact.start_s
+        is_part = item.cut_before or item.cut_after or item.contact.decision == "ambiguous"
+        if length < MIN_CONTACT_S and not is_part and not is_on_other_plate(item):
             reason = f"the load lasts only {length:.2f} s, but a foot contact lasts at least {MIN_CONTACT_S:.2f} s"
             item = replace(item.with_changes(decision="rejected", side=None, reason=reason), feet=())
         checked.append(item)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from biodyn.conventions import BoolArray, FloatArray, Side
+from biodyn.conventions import BoolArray, FloatArray, IntArray, Side
 from biodyn.geometry.points import lengths, signed_distance
 from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.processing.signals.filtering import additional_cutoff_hz, butterworth_lowpass, finite_stretches
@@ -195,9 +195,9 @@ class GaitPoints:
             forward=forward / np.linalg.norm(forward, axis=1, keepdims=True),
         )
 
-    def long_axis(self, side: Side) -> FloatArray:
-        """Return the unit vectors (T, 3) from heel to toe in World."""
-        foot = self.toe[side] - self.heel[side]
+    def long_axis(self, side: Side, rows: slice | IntArray = slice(None)) -> FloatArray:
+        """Return the unit vectors (T, 3) from heel to toe in World, or those of some frames."""
+        foot = self.toe[side][rows] - self.heel[side][rows]
         return foot / np.linalg.norm(foot, axis=1, keepdims=True)
 
 

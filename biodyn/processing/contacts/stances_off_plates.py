@@ -189,11 +189,12 @@ def _stance_delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootO
     # Larger delays are of another event: a foot that slides onto the plate, or steps onto a second plate.
     largest_delay_s = 0.06
     delays_s = []
+    bearing = {side: finite_stretches(sole.bearing) for side, sole in soles.items()}
     for item in contacts:
         side = item.assigned_side
         if side is None or item.cut_before or item.first == 0:
             continue
-        for first, stop in finite_stretches(soles[side].bearing):
+        for first, stop in bearing[side]:
             if first < item.stop and stop > item.first and first > 0:
                 delays_s.append(first / rate_hz - item.contact.start_s)
                 break

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -71,7 +71,7 @@ class CycleValues:
 
     Attributes:
         cycle: side, number and event times of the cycle.
-        signals: the k variables in the order of the columns.
+        signals: the k variables in the order of the columns, without values.
         curves: (101, k) values over 0-100 %, NaN where not valid.
         faults: why a variable was excluded as non-physiological, by column.
         reasons: why a variable is invalid, by column; includes the loads that depend on a non-physiological variable.
@@ -120,7 +120,13 @@ def _cycle_values_of_side(walk: TrialMechanics, cycles: Sequence[GaitCycle], fac
     stacked = {
         side: np.column_stack([signal.values for signal in side_signals]) for side, side_signals in signals.items()
     }
+    # the curves do not need the values of the whole trial, which would be kept with them
+    variables = {
+        side: tuple(replace(signal, values=np.empty(0)) for signal in side_signals)
+        for side, side_signals in signals.items()
+    }
     ground_forces = {side: _plate_rate_force(walk, side) for side in sides}
+    long_axes = {side: walk.points.long_axis(side) for side in sides if side in walk.points.heel}
     R_WB = walk.fit.body_pose(walk.model.skeleton.root.name)[0] if cycles else np.empty((0, 3, 3))
     for cycle in cycles:
         side_signals = signals[cycle.side]
@@ -128,14 +134,13 @@ def _cycle_values_of_side(walk: TrialMechanics, cycles: Sequence[GaitCycle], fac
         base = [column for column, signal in enumerate(side_signals) if signal.kind == "base"]
         curves[:, base] = np.rad2deg(_base_angles(walk, R_WB, cycle))[:, : len(base)]
         for column in (i for i, signal in enumerate(side_signals) if signal.kind == "heading"):
-            curves[:, column] = normalise_to_cycle(
-                _foot_progression(walk, cycle), walk.rate_hz, cycle.start_s, cycle.end_s
-            )
+            progression = _foot_progression(walk, long_axes[cycle.side], cycle)
+            curves[:, column] = normalise_to_cycle(progression, walk.rate_hz, cycle.start_s, cycle.end_s)
         ground = [column for column, signal in enumerate(side_signals) if signal.kind == "ground"]
         curves[:, ground] = _ground_force_curves(ground_forces[cycle.side], cycle, curves[:, ground])
         faults, reasons = find_excluded_curves(side_signals, curves, feet, cycle.side, factor)
         curves[:, list(reasons)] = np.nan
-        yield CycleValues(cycle, side_signals, curves, faults, reasons)
+        yield CycleValues(cycle, variables[cycle.side], curves, faults, reasons)
 
 
 def _base_angles(walk: TrialMechanics, R_WB: FloatArray, cycle: GaitCycle) -> FloatArray:
@@ -169,12 +174,17 @@ def _ground_force_curves(force: tuple[FloatArray, float] | None, cycle: GaitCycl
     return np.where(np.isfinite(curves) & np.isfinite(samples), samples, curves)
 
 
-def _foot_progression(walk: TrialMechanics, cycle: GaitCycle) -> FloatArray:
-    """Return the angle (T,) deg of the foot relative to the walking direction of one cycle."""
-    points = walk.points
-    return np.rad2deg(
-        progression_angle(points.long_axis(cycle.side), cycle, points.pelvis, walk.rate_hz, points.floor_velocity)
-    )
+def _foot_progression(walk: TrialMechanics, long_axis_W: FloatArray, cycle: GaitCycle) -> FloatArray:
+    """Return the angle (T,) deg of the foot relative to the walking direction of one cycle; distant frames are NaN.
+
+    long_axis_W: (T, 3) unit vectors from heel to toe.
+    """
+    points, rate_hz, margin_frames = walk.points, walk.rate_hz, 12
+    low = max(math.floor(cycle.start_s * rate_hz) - margin_frames, 0)
+    near = slice(low, math.ceil(cycle.end_s * rate_hz) + margin_frames)
+    angle = np.full(len(long_axis_W), np.nan)
+    angle[near] = progression_angle(long_axis_W[near], cycle, points.pelvis, rate_hz, points.floor_velocity)
+    return np.rad2deg(angle)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -50,11 +51,13 @@ def find_gait_cycles(events: Sequence[GaitEvent]) -> tuple[GaitCycle, ...]:
     the person was out of view between them, or if the user omits the cycle.
     """
     cycles: list[GaitCycle] = []
+    ordered = sorted(events, key=lambda event: event.time_s)
+    times_s = [event.time_s for event in ordered]
     for side in SIDES:
         strikes = [event for event in events if event.side == side and event.kind == "foot_strike"]
         number = 0
         for start, end in pairwise(sorted(strikes, key=lambda event: event.time_s)):
-            inside = [event for event in events if start.time_s < event.time_s < end.time_s]
+            inside = ordered[bisect_right(times_s, start.time_s) : bisect_left(times_s, end.time_s)]
             if sum(event.side == side and event.kind == "foot_off" for event in inside) > 1:
                 continue
             if any(event.after_absence for event in (*inside, end)) or end.cycle_left_out:

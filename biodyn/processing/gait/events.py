@@ -7,7 +7,8 @@ events. Such events are detected because no other event of a foot is possible be
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Literal
@@ -273,6 +274,8 @@ def plate_events(contacts: Sequence[Contact], duration_s: float, frame_s: float)
     # Loads of the same foot on neighbouring plates belong to one stance.
     same_stance_s = 0.05
     events: list[GaitEvent] = []
+    starts = {(c.plate, c.start_s) for c in contacts}
+    ends = {(c.plate, c.end_s) for c in contacts}
     for side in SIDES:
         own_contacts = sorted(
             (c for c in contacts if c.side == side and c.decision == "assigned"), key=lambda c: c.start_s
@@ -286,8 +289,8 @@ def plate_events(contacts: Sequence[Contact], duration_s: float, frame_s: float)
         for stance in stances:
             first = min(stance, key=lambda c: c.start_s)
             last = max(stance, key=lambda c: c.end_s)
-            cut_before = any(c.plate == first.plate and c.end_s == first.start_s for c in contacts)
-            cut_after = any(c.plate == last.plate and c.start_s == last.end_s for c in contacts)
+            cut_before = (first.plate, first.start_s) in ends
+            cut_after = (last.plate, last.end_s) in starts
             if not cut_before and first.start_s > 0.0:
                 missed = first.evidence.get("start_missed_s", 0.0)
                 events.append(_plate_event(first.start_s - missed, side, "foot_strike", missed))
@@ -368,8 +371,31 @@ def _combine_by_source_priority(sources: Sequence[Sequence[GaitEvent]]) -> list[
     """Combine the events of several sources; an event in several of them is taken from the first."""
     chosen: list[GaitEvent] = []
     for events in sources:
-        chosen += [event for event in events if all(event.time_difference_s(other) >= SAME_EVENT_S for other in chosen)]
+        earlier = _order_by_kind(chosen)
+        chosen += [event for event in events if not _same_events(event, chosen, earlier)]
     return chosen
+
+
+def _order_by_kind(events: Sequence[GaitEvent]) -> dict[tuple[Side, EventKind], list[tuple[float, int]]]:
+    """Return the times and indices of events of each foot and kind, sorted by time."""
+    ordered: dict[tuple[Side, EventKind], list[tuple[float, int]]] = {}
+    for index, event in enumerate(events):
+        ordered.setdefault((event.side, event.kind), []).append((event.time_s, index))
+    return {key: sorted(times) for key, times in ordered.items()}
+
+
+def _same_events(
+    event: GaitEvent, events: Sequence[GaitEvent], ordered: Mapping[tuple[Side, EventKind], list[tuple[float, int]]]
+) -> list[GaitEvent]:
+    """Return the events within `SAME_EVENT_S` of an event of the same foot and kind, in the order of `events`.
+
+    ordered: `_order_by_kind` of `events`.
+    """
+    alike = ordered.get((event.side, event.kind), [])
+    margin_s = 2.0 * SAME_EVENT_S  # the exact difference is compared below
+    first, stop = (bisect_left(alike, (event.time_s + sign * margin_s,)) for sign in (-1.0, 1.0))
+    near = (events[index] for index in sorted(index for _, index in alike[first:stop]))
+    return [other for other in near if other.time_difference_s(event) < SAME_EVENT_S]
 
 
 def _plate_event(time_s: float, side: Side, kind: EventKind, missed_s: float) -> GaitEvent:
@@ -400,7 +426,8 @@ def _set_confidences(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
 def _delays_to_plate_events_s(events: Sequence[GaitEvent], plate: Sequence[GaitEvent]) -> list[float]:
     """Return how much later (s) events are than the same events determined from the plates; events without a plate event are
     omitted."""
-    return [a.time_s - b.time_s for b in plate for a in events if a.time_difference_s(b) < SAME_EVENT_S]
+    ordered = _order_by_kind(events)
+    return [a.time_s - b.time_s for b in plate for a in _same_events(b, events, ordered)]
 
 
 def _event_bias_s(late_s: Sequence[float], source: EventSource, kind: EventKind) -> float:

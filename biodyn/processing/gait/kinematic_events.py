@@ -195,12 +195,13 @@ def refine_events_from_kinematics(
     heel_W, toe_W: positions (T, 3) m by side, filtered at 6 Hz.
     """
     falls = {side: -_time_derivative(0.5 * (heel + toe_W[side])[:, 1], rate_hz) for side, heel in heel_W.items()}
+    pulled = {side: _upward_acceleration(toe, rate_hz) for side, toe in toe_W.items()}
     events = []
     for event in expected:
         if event.kind == "foot_strike":
             marked_s = _peak_time_near(falls[event.side], event.time_s, rate_hz)
         else:
-            marked_s = _toe_acceleration_peak_time(event, toe_W[event.side], rate_hz)
+            marked_s = _toe_acceleration_peak_time(event, pulled[event.side], rate_hz)
         events.append(replace(event, time_s=marked_s) if math.isfinite(marked_s) else event)
     return events
 
@@ -216,9 +217,10 @@ def refine_foot_offs(
     table = load_table("gait/events")["marked"]["foot_off"]
     share = float(table["share"])
     events = []
+    pulled = {side: _upward_acceleration(toe, rate_hz) for side, toe in toe_W.items()}
     for event in expected:
         if event.kind == "foot_off":
-            apart_s = _toe_acceleration_peak_time(event, toe_W[event.side], rate_hz) - event.time_s
+            apart_s = _toe_acceleration_peak_time(event, pulled[event.side], rate_hz) - event.time_s
             if math.isfinite(apart_s):
                 # the variance between two estimates with these weights
                 error_s = math.sqrt(float(table["error_s"]) ** 2 + share * (1.0 - share) * apart_s**2)
@@ -229,10 +231,14 @@ def refine_foot_offs(
     return events
 
 
-def _toe_acceleration_peak_time(event: GaitEvent, toe_W: FloatArray, rate_hz: float) -> float:
-    """Return the time (s) of the largest upward acceleration of the toe near a foot off; NaN without a maximum."""
+def _upward_acceleration(toe_W: FloatArray, rate_hz: float) -> FloatArray:
+    """Return the upward acceleration (T,) m/s^2 of the toe at positions (T, 3) m."""
+    return _time_derivative(_time_derivative(toe_W[:, 1], rate_hz), rate_hz)
+
+
+def _toe_acceleration_peak_time(event: GaitEvent, pulled: FloatArray, rate_hz: float) -> float:
+    """Return the time (s) of the largest `_upward_acceleration` of the toe near a foot off; NaN without a maximum."""
     late_s = float(load_table("gait/events")["marked"]["foot_off"]["late_s"])
-    pulled = _time_derivative(_time_derivative(toe_W[:, 1], rate_hz), rate_hz)
     return _peak_time_near(pulled, event.time_s + late_s, rate_hz) - late_s
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, with_side
+from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side, with_side
 from biodyn.output.figures.curves import (
     COLUMNS,
     MEAN,
@@ -139,8 +139,15 @@ def centre_of_pressure_figure(trial: TrialView) -> Figure | None:
             layers.append(Outline(top_view_points(plate), "plate_edge", fill="plate"))
         x, y = top_view_points(plate).min(axis=0) + 0.015  # m from the edge
         layers.append(Text(float(x), float(y), f"plate {number}" + ("" if known else " (edges unknown)")))
+    ground = trial.tables["ground_reaction"]
+    time_s = ground["time_s"].to_numpy()
+    paths = {
+        side: top_view_points(ground[[f"centre_of_pressure_{side}_{axis}_m" for axis in "xyz"]].to_numpy())
+        for side in SIDES
+        if f"centre_of_pressure_{side}_x_m" in ground
+    }
     for contact, outlines in zip(trial.tables["contacts"].to_dict("records"), _sole_outlines(trial), strict=False):
-        layers += _contact_layers(trial, contact, outlines, low, high)
+        layers += _contact_layers(time_s, paths, contact, outlines, low, high)
     panel = Panel(
         "Centre of pressure (top view)",
         Axis("forward, direction of World X (m)", limits=(float(low[0]), float(high[0])), grid=True),
@@ -163,8 +170,14 @@ def _sole_outlines(trial: TrialView) -> list[FloatArray]:
 
 
 def _contact_layers(
-    trial: TrialView, contact: Mapping[Any, Any], outlines: FloatArray, low: FloatArray, high: FloatArray
+    time_s: FloatArray,
+    paths: Mapping[Side, FloatArray],
+    contact: Mapping[Any, Any],
+    outlines: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
 ) -> list[Layer]:
+    """Return the layers of a contact; paths: centre of pressure (T, 2) m of each foot in the top view."""
     side, assigned = str(contact["side"]), str(contact["decision"]) == "assigned"
     color = SIDE_NAMES.get(side, "limit") if assigned else "limit"
     layers: list[Layer] = []
@@ -178,11 +191,8 @@ def _contact_layers(
         ):
             layers.append(Outline(outline, color, opacity=0.8, dash=() if assigned else DASHED))
     if assigned and side in SIDES:
-        ground = trial.tables["ground_reaction"]
-        time_s = ground["time_s"].to_numpy()
-        rows = (time_s >= contact["start_s"]) & (time_s <= contact["end_s"])
-        path = ground.loc[rows, [f"centre_of_pressure_{side}_{axis}_m" for axis in "xyz"]].to_numpy()
-        x, y = top_view_points(path).T
+        first, last = np.searchsorted(time_s, contact["start_s"]), np.searchsorted(time_s, contact["end_s"], "right")
+        x, y = paths[side][first:last].T
         layers.append(Line(x, y, color, MEAN))
         start = np.flatnonzero(np.isfinite(x) & np.isfinite(y))[:1]
         layers.append(Points(x[start], y[start], color))
