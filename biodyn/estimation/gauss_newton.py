@@ -220,21 +220,23 @@ def solve_problem(
     )
     c, path, parameters = np.zeros((count, mb.nv)), problem.start, None
 
-    for number in range(iterations):
-        if number > first:
-            information = marker_information(problem, path.q)
-        body = model.multibody
-        derivatives = torque_derivatives(problem, body, path)
+    def build_equations(strikes_alike: bool = True) -> tuple[NormalEquations, list[BalanceRows], list[TorqueRows]]:
+        """Return the normal equations at the current motion, and the rows of balance and torques."""
         normal, repeated = NormalEquations(count, REACH, mb.nv), number > first
         add_marker_terms(normal, problem, *information)
         add_smoothness(normal, problem, c, stiff, from_previous_solution=repeated)
         add_fit_prior(normal, problem, c, fit_prior)
         tau = inverse_dynamics(body, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
         balance = add_balance_terms(normal, problem, tau, derivatives)
-        without_template = None
-        if certainty and first < number == last and problem.strikes_known and problem.sizes.strikes_alike_share:
-            without_template = normal.copy()
-        torques = add_torque_terms(normal, problem, tau, derivatives, repeated)
+        sizes = problem.sizes if strikes_alike else replace(problem.sizes, strikes_alike_share=0.0)
+        return normal, balance, add_torque_terms(normal, replace(problem, sizes=sizes), tau, derivatives, repeated)
+
+    for number in range(iterations):
+        if number > first:
+            information = marker_information(problem, path.q)
+        body = model.multibody
+        derivatives = torque_derivatives(problem, body, path)
+        normal, balance, torques = build_equations()
         factor = CholeskyFactor(normal)
 
         # -- error of the balance, then inertias and plates
@@ -254,11 +256,11 @@ def solve_problem(
         # -- template of foot strikes
         if first < number == last:
             step = step + template_step(problem, model.multibody, path, torques, factor, step)
-            if without_template is not None:
-                tau = inverse_dynamics(body, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
-                own_strikes = replace(problem, sizes=replace(problem.sizes, strikes_alike_share=0.0))
-                add_torque_terms(without_template, own_strikes, tau, derivatives, repeated)
-                factor = CholeskyFactor(without_template)
+        without_template = first < number == last and certainty and problem.strikes_known
+        if number < last or without_template:
+            del normal, balance, torques, factor  # the next equations need as much memory: 80 MB in 10 s of walking
+        if without_template:
+            factor = CholeskyFactor(build_equations(strikes_alike=False)[0])
 
         c = c + step
         path = apply_update(mb, problem.start, problem.knots, c)
@@ -282,10 +284,9 @@ def power_derivatives(solution: Solution, joints: FloatArray) -> FloatArray:
     """
     path, problem = solution.path, solution.problem
     tau = inverse_dynamics(solution.model.multibody, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
-    by_motion = np.concatenate(solution.derivatives, axis=2)
-    result = (joints * path.v[:, None]) @ by_motion
-    result[:, :, joints.shape[1] : 2 * joints.shape[1]] += joints * tau[:, None]
-    return np.asarray(result)
+    rates = joints * path.v[:, None]
+    by_place, by_rate, by_acceleration = (rates @ part for part in solution.derivatives)
+    return np.concatenate([by_place, by_rate + joints * tau[:, None], by_acceleration], axis=2)
 
 
 def posterior_sd(

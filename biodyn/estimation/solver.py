@@ -8,7 +8,6 @@ Asif & Moura 2005, doi 10.1109/TSP.2004.842192). Time and memory grow linearly w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
 
 import numpy as np
 from scipy.linalg import cholesky_banded
@@ -29,12 +28,6 @@ class NormalEquations:
     def __init__(self, knots: int, reach: int, n: int) -> None:
         self.band = np.zeros((knots * n, (reach + 1) * n))
         self.right = np.zeros((knots, n))
-
-    def copy(self) -> NormalEquations:
-        """Return a copy, to which other terms can be added."""
-        result = copy(self)
-        result.band, result.right = self.band.copy(), self.right.copy()
-        return result
 
     def add_rows(self, first: int, rows: FloatArray, residual: FloatArray, columns: IntArray | None = None) -> None:
         """Add the least-squares terms |residual[t] - sum_s rows[t, :, s] x[first + t + s]|^2.
