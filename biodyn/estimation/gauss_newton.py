@@ -28,6 +28,7 @@ from biodyn.estimation.normal_equation_terms import (
     ROOT,
     THIRD,
     TORQUE_CHANGE_FACTOR,
+    BalanceRows,
     Derivatives,
     TorqueRows,
     add_balance_terms,
