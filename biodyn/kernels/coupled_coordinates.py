@@ -30,10 +30,11 @@ from biodyn.kernels.inverse_kinematics import (
     UNSEEN,
     assemble_equations,
     evaluate_cost,
+    fill_marker_errors,
+    fill_weights,
     gather_moments,
 )
 from biodyn.kernels.jit import kernel, merged, part
-from biodyn.kernels.vec3 import dot, row3
 
 GIVEN: Final = 0  # a coordinate q
 SAME: Final = 1  # another value
@@ -367,22 +368,6 @@ def _fit_frame(tree, problem, laws, goal, t, total, restart, tolerance, max_iter
     return cost, iterations, status
 
 
-@part
-def _fill_weights(problem, t, work, marker_error):
-    """Fill the weights of the visible markers; return the number of these markers and the sum of their weights."""
-    row = min(t, problem.weights.shape[0] - 1)
-    seen, total = 0, 0.0
-    for m in range(problem.marker_link.shape[0]):
-        w = problem.weights[row, m]
-        there = problem.p_WM[t, m, 0] + problem.p_WM[t, m, 1] + problem.p_WM[t, m, 2]
-        visible = w > 0.0 and there == there  # NaN is not equal to itself
-        work.weight[m] = w if visible else 0.0
-        seen += visible
-        total += work.weight[m]
-        marker_error[t, m] = math.nan
-    return seen, total
-
-
 @kernel
 def coupled_inverse_kinematics(
     tree, problem, laws, goal, tolerance, max_iterations, min_markers, work, evaluated, room, q, marker_error, cost, iterations,
@@ -398,7 +383,7 @@ def coupled_inverse_kinematics(
     tries = goal.starts.shape[0]
     restart, wait, before, seen_before = tries > 0, 0, CONVERGED, 0
     for t in range(problem.p_WM.shape[0]):
-        seen, total = _fill_weights(problem, t, work, marker_error)
+        seen, total = fill_weights(problem, t, work, marker_error)
         if seen < min_markers:
             for j in range(n):
                 q[t, j] = math.nan
@@ -436,7 +421,4 @@ def coupled_inverse_kinematics(
         restart = status[t] == STOPPED and tries > 0
         for j in range(n):
             q[t, j] = room.q[j]
-        for m in range(problem.marker_link.shape[0]):
-            if work.weight[m] > 0.0:
-                r = row3(work.residual, m)
-                marker_error[t, m] = math.sqrt(dot(r, r))
+        fill_marker_errors(t, work, marker_error)

@@ -460,6 +460,31 @@ def _fit_frame(tree, problem, t, restart, near, tolerance, max_iterations, work)
 
 
 @part
+def fill_weights(problem, t, work, marker_error):
+    """Fill the weights of the visible markers; return the number of these markers and the sum of their weights."""
+    row = min(t, problem.weights.shape[0] - 1)
+    seen, total = 0, 0.0
+    for m in range(problem.marker_link.shape[0]):
+        w = problem.weights[row, m]
+        there = problem.p_WM[t, m, 0] + problem.p_WM[t, m, 1] + problem.p_WM[t, m, 2]
+        visible = w > 0.0 and there == there  # NaN is not equal to itself
+        work.weight[m] = w if visible else 0.0
+        seen += visible
+        total += work.weight[m]
+        marker_error[t, m] = math.nan
+    return seen, total
+
+
+@part
+def fill_marker_errors(t, work, marker_error):
+    """Fill the distances (m) of the visible markers from the model in frame t."""
+    for m in range(work.weight.shape[0]):
+        if work.weight[m] > 0.0:
+            r = row3(work.residual, m)
+            marker_error[t, m] = math.sqrt(dot(r, r))
+
+
+@part
 def _remove_full_turns(tree, problem, settled, work):
     """Remove whole turns from unlimited angles, so that they are within half a turn of the last determined frame.
 
@@ -482,21 +507,12 @@ def inverse_kinematics(
     Fills q (T, nq), marker_error (T, M) m, cost (T,), iterations (T,), status (T,); q, cost and errors are NaN if
     fewer than min_markers markers are visible. q_start (nq,) is the initial guess of the first frame with enough markers.
     """
-    markers = problem.marker_link.shape[0]
     for a in range(q_start.shape[0]):
         work.q[a] = q_start[a]
     # numbers, because a constant True is a separate type, for which functions would be compiled again
     restart, settled = 1, 0
     for t in range(problem.p_WM.shape[0]):
-        row = min(t, problem.weights.shape[0] - 1)
-        seen = 0
-        for m in range(markers):
-            w = problem.weights[row, m]
-            there = problem.p_WM[t, m, 0] + problem.p_WM[t, m, 1] + problem.p_WM[t, m, 2]
-            visible = w > 0.0 and there == there  # NaN is not equal to itself
-            work.weight[m] = w if visible else 0.0
-            seen += visible
-            marker_error[t, m] = math.nan
+        seen, _ = fill_weights(problem, t, work, marker_error)
         if seen < min_markers:
             for a in range(q.shape[1]):
                 q[t, a] = math.nan
@@ -517,7 +533,4 @@ def inverse_kinematics(
             settled = 1
         for a in range(q.shape[1]):
             q[t, a] = work.q[a]
-        for m in range(markers):
-            if work.weight[m] > 0.0:
-                r = row3(work.residual, m)
-                marker_error[t, m] = math.sqrt(dot(r, r))
+        fill_marker_errors(t, work, marker_error)

@@ -270,9 +270,7 @@ class StaticChoice:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def find_static(
-    walk: Recording | str | Path, *, among: Sequence[Path] = (), max_headers: int = MAX_HEADERS
-) -> StaticSearch:
+def find_static(walk: Recording | str | Path, *, among: Sequence[Path] = ()) -> StaticSearch:
     """Find the static trial of the person in `walk`, near its file or among files that are known to be of this person.
 
     Searched are the folder of the walk, its subfolders, sibling folders, and folders named as static trials one level up. Files
@@ -284,7 +282,7 @@ def find_static(
     recording = walk if isinstance(walk, Recording) else read(path)
     facts = read_facts(path)
     folders = tuple(dict.fromkeys(p.parent for p in among)) if among else nearby_folders(path.parent)
-    paths = list(among) or static_candidates(path, max_headers=max_headers)
+    paths = list(among) or static_candidates(path)
     spoilt: list[StaticCandidate] = []
     while True:
         readable = [other for other in paths if all(other != c.path for c in spoilt)]
@@ -341,7 +339,7 @@ def _is_functional(path: Path) -> bool:
     return motion is not None and motion.kind == "one_leg"
 
 
-def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Path]:
+def static_candidates(walk: Path) -> list[Path]:
     """Return the files that `find_static` examines for the walk: recordings of the same format."""
     try:
         known = format_of(walk)
@@ -356,7 +354,7 @@ def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Pat
         except InputFileError:
             return False
 
-    return nearby_recordings(nearby_folders(walk.parent), walk, has_same_format, max_headers)
+    return nearby_recordings(nearby_folders(walk.parent), walk, has_same_format, MAX_HEADERS)
 
 
 def are_on_same_body(walk: Path, static: Path) -> bool | None:

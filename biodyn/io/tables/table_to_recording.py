@@ -81,13 +81,10 @@ def resample_table(table: Storage, roles: ColumnRoles, time_s: FloatArray) -> St
     return replace(table, time_s=time_s, values=uniform)
 
 
-def _times_with_dropped_rows(
-    times: FloatArray, rounding: float = 0.1, most_dropped: float = 0.5
-) -> tuple[float, FloatArray] | None:
-    """Return the rate (Hz) and times (s) of all rows if the time steps are multiples of one step; else None.
-
-    rounding: largest deviation from a multiple, as a share of the step. most_dropped: largest share of dropped rows.
-    """
+def _times_with_dropped_rows(times: FloatArray) -> tuple[float, FloatArray] | None:
+    """Return the rate (Hz) and times (s) of all rows if the time steps are multiples of one step; else None."""
+    rounding = 0.1  # largest deviation from a multiple, as a share of the step
+    most_dropped = 0.5  # largest share of dropped rows
     steps = np.diff(times)
     step_s = float(steps[steps < 1.5 * np.median(steps)].mean())  # mean, as times are rounded
     counts = np.round(steps / step_s)

@@ -187,10 +187,8 @@ def fit_coordinates(
     upper: ArrayLike,
     starts: ArrayLike,
     base: BoolArray,
-    target_weights: ArrayLike | None = None,
-    targets: ArrayLike | None = None,
-    tolerance: float = 1e-8,
-    max_iterations: int = 100,
+    target_weights: ArrayLike,
+    targets: ArrayLike,
 ) -> InverseKinematics:
     """Fit the coordinates q (n,) of the top layer to all visible markers of every frame by weighted nonlinear least squares.
 
@@ -202,25 +200,21 @@ def fit_coordinates(
         target_weights, targets: weights c (n,) and targets (n,) or (T, n): W sum_j c_j (q - targets)_j^2 is added to the
         cost, where W is the sum of the weights of the visible markers. These are the coordinate tasks of OpenSim, which
         divides marker weights by their sum.
-        tolerance: a frame has converged if no coordinate would change by more, rad or m.
 
-    Each frame starts from the previous one. Raises ModelError for wrong shapes, unknown bodies, negative weights, or a lower
-    limit above its upper limit.
+    Each frame starts from the previous one. Raises ModelError for wrong shapes, unknown bodies or negative weights.
     """
+    tolerance = 1e-8  # a frame has converged if no coordinate would change by more, rad or m
+    max_iterations = 100
     body, places, recorded, shares = checked_markers(coupled.multibody, marker_body, p_BM, p_WM, weights)
     tree, n, frames = coupled.multibody.tree, coupled.nq, len(recorded)
     goal = FitTargets(
         lower=_coordinate_rows(lower, n, frames, "lower"),
         upper=_coordinate_rows(upper, n, frames, "upper"),
-        target_weights=np.zeros(n) if target_weights is None else checked_array(target_weights, (n,), "target_weights"),
-        targets=np.zeros((1, n)) if targets is None else _coordinate_rows(targets, n, frames, "targets"),
+        target_weights=checked_array(target_weights, (n,), "target_weights"),
+        targets=_coordinate_rows(targets, n, frames, "targets"),
         starts=checked_array(starts, (None, n), "starts"),
         base=np.ascontiguousarray(base, dtype=np.bool_),
     )
-    if len(goal.lower) != len(goal.upper):
-        raise ModelError("lower and upper must both have shape (n,) or both (T, n).")
-    if (goal.lower > goal.upper).any():
-        raise ModelError("A lower limit is above its upper limit.")
     laws = kernel_functions(coupled.layers)
     evaluated, room = evaluation_memory(laws), _working_memory(n)
     work = allocate_fit_memory(tree, coupled.multibody.nq, len(places))
@@ -237,7 +231,7 @@ def fit_coordinates(
             starts=goal.starts if start == 0 or not np.isfinite(result.cost[start - 1]) else goal.starts[:0],
         )  # fmt: skip
         coupled_inverse_kinematics(
-            tree, problem, laws, part, float(tolerance), int(max_iterations), MIN_MARKERS, work, evaluated, room,
+            tree, problem, laws, part, tolerance, max_iterations, MIN_MARKERS, work, evaluated, room,
             result.q[at], result.marker_error[at], result.cost[at], result.iterations[at], result.status[at],
         )  # fmt: skip
     return result

@@ -216,7 +216,6 @@ def fit_subject(
     model: SubjectModel,
     scaling: SubjectModelBuilder,
     soft: frozenset[str] = frozenset(),
-    priors: Priors | None = None,
 ) -> SubjectFit | None:
     """Fit one subject model to all trials and return it with a summary; None if too few frames can be fitted.
 
@@ -224,19 +223,18 @@ def fit_subject(
         trials: walks and functional trials of the same person, markers in World.
         model: model of the static trial. scaling: its builder.
         soft: labels of markers with a position on the segment that is not known from the static trial.
-        priors: None = the priors of the library.
 
     The fit uses Gauss-Newton steps on joint centres, axial rotation offsets, postures and marker positions, and solves the
     coordinates of every frame by inverse kinematics.
     """
-    used_priors = load_priors() if priors is None else priors
-    unknowns = define_unknowns(model, soft, used_priors)
-    frames = select_frames(trials, model, used_priors)
+    priors = load_priors()
+    unknowns = define_unknowns(model, soft, priors)
+    frames = select_frames(trials, model, priors)
     if not frames or not unknowns.count:
         return None
-    placement = marker_placement_effect(unknowns, model, scaling, used_priors.placement_m)
+    placement = marker_placement_effect(unknowns, model, scaling, priors.placement_m)
     unknowns = placement.unknowns
-    problem = _FitProblem(model, unknowns, scaling, used_priors, placement)
+    problem = _FitProblem(model, unknowns, scaling, priors, placement)
     solution = problem.solve(frames)
     if solution is None:
         return None
