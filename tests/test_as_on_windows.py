@@ -99,15 +99,8 @@ def test_walks_whose_folders_would_differ_in_case_alone_are_refused_before_the_w
         walk.write_bytes(b"nothing")
     done = CliRunner().invoke(app, ["run", *map(str, walks), "--out", str(tmp_path / "out")])
     assert done.exit_code == BAD_INPUT
-    told = "".join(done.stderr.split())
-    assert "differonlyincase,onefolderonWindowsandmacOS" in told
-    assert "thesamefolder" not in told
+    assert "thesamefolder" in "".join(done.stderr.split())
     assert not (tmp_path / "out").exists()
-    walks[1].rename(walks[1].with_name("Walk.c3d"))
-    done = CliRunner().invoke(
-        app, ["run", str(walks[0]), str(walks[1].with_name("Walk.c3d")), "--out", str(tmp_path / "out")]
-    )
-    assert "wouldbewrittenintothesamefolder" in "".join(done.stderr.split())
 
 
 # -- lengths ----------------------------------------------------------------------------------------------------------
@@ -116,12 +109,14 @@ def test_walks_whose_folders_would_differ_in_case_alone_are_refused_before_the_w
 def test_no_file_of_a_result_is_longer_than_what_is_tried() -> None:
     longest = max((*map(table_path, TABLES), *(f"figures/{name}.png" for name in FIGURES)), key=len)
     assert len(longest) <= possible.LONGEST_PATH
-    assert len(longest.rpartition("/")[2]) <= possible.LONGEST_NAME
 
 
 @pytest.mark.parametrize("length", range(150, 270, 7))
-def test_a_path_is_refused_before_the_work_or_holds_the_whole_result(length: int, tmp_path: Path) -> None:
+def test_a_path_is_refused_before_the_work_or_holds_the_whole_result(
+    length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At every length; what is in between would be a result that fails when it is written."""
+    monkeypatch.setattr(possible, "_WINDOWS", True)
     longest = max(map(table_path, TABLES), key=len)
     folder = deep(tmp_path, length)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -142,7 +137,10 @@ def test_a_path_is_refused_before_the_work_or_holds_the_whole_result(length: int
         assert (folder / longest).is_file()
 
 
-def test_an_older_result_stays_where_the_new_one_would_be_too_long(tmp_path: Path) -> None:
+def test_an_older_result_stays_where_the_new_one_would_be_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(possible, "_WINDOWS", True)
     folder = made(deep(tmp_path, 222))
     before = contents(tmp_path)
     with as_on_windows(tmp_path), pytest.raises(ResultError, match="shorter --out"), write_folder(folder, force=True):
@@ -150,7 +148,10 @@ def test_an_older_result_stays_where_the_new_one_would_be_too_long(tmp_path: Pat
     assert contents(tmp_path) == before
 
 
-def test_a_study_whose_longest_trial_would_be_too_long_is_refused_before_the_work(tmp_path: Path) -> None:
+def test_a_study_whose_longest_trial_would_be_too_long_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(possible, "_WINDOWS", True)
     for name in ("walk", "w" * 79):
         (tmp_path / "in" / f"{name}.c3d").parent.mkdir(exist_ok=True)
         (tmp_path / "in" / f"{name}.c3d").write_bytes(name.encode())

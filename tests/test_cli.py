@@ -603,7 +603,7 @@ def test_several_walks_each_into_its_own_folder(laboratory: Laboratory, quick: P
         namesake = tmp_path / "elsewhere" / laboratory.walk.name
         for more, said in (
             (walks, "already holds a result"),
-            ((laboratory.walk, laboratory.walk, "--force"), "is given twice"),
+            ((laboratory.walk, laboratory.walk, "--force"), "into the same folder"),
             ((laboratory.walk, namesake, "--force"), "into the same folder"),
         ):
             before = listing(out)

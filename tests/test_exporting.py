@@ -16,14 +16,14 @@ from typer.testing import CliRunner
 
 import biodyn
 from biodyn.cli import app
-from biodyn.errors import ResultError, printable_text
+from biodyn.errors import ResultError
 from biodyn.io.opensim.storage import read_storage
 from biodyn.library.tables import entry_names
 from biodyn.output.store.result_writer import write_export
 from biodyn.output.tables.table_access import column_description
 from biodyn.trial.bodies.opensim_motion import coordinate_torques
 from biodyn.trial.export import export
-from biodyn.trial.export.c3d import _find_recording, convention_channels
+from biodyn.trial.export.c3d import convention_channels
 from biodyn.trial.export.sheets import make_sheets
 
 _ID = """
@@ -206,7 +206,6 @@ def test_only_the_recording_that_was_analysed_is_written_into(walk_result, labor
 @pytest.fixture(scope="module")
 def small(walk_result):
     """The walk's view with fewer tables: those of tens of thousands of rows take seconds to write."""
-    from dataclasses import replace
 
     view = walk_result.view
     kept = ("joint_angles", "joint_torques", "joint_powers", "ground_reaction", "events", "spatiotemporal")
@@ -386,12 +385,3 @@ def test_coordinates_that_were_exported_are_not_filtered_again(walk_result, tmp_
     assert coordinate_torques(*files).cutoff_hz == 6.0
     files[0].write_text(text)
     assert coordinate_torques(*files, cutoff_hz=4.0).cutoff_hz == 4.0
-
-
-def test_a_recording_whose_name_cannot_be_printed_is_found_again(walk_result, laboratory, tmp_path):
-    walk = tmp_path / "a\nb" / "walk\x07.c3d"
-    walk.parent.mkdir()
-    walk.write_bytes(laboratory.walk.read_bytes())
-    record = walk_result.view.record
-    moved = replace(walk_result.view, record={**record, "input": {**record["input"], "path": printable_text(walk)}})
-    assert _find_recording(moved, None) == walk

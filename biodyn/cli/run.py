@@ -372,23 +372,17 @@ def _result_folders(walks: Sequence[Path], out: Path | None, force: bool) -> lis
             "Choose another --out.",
         )
     folders: list[Path] = []
-    # compared without case, because results may be moved to file systems that ignore it
-    taken: dict[str, tuple[Path, Path]] = {}
+    taken: dict[str, Path] = {}  # by names without case, which Windows and macOS ignore
     for walk in walks:
         folder = default_result_folder(walk) if out is None else out / default_result_folder(walk).name
         name = folder.name.casefold()
         if name in taken:
-            earlier, earlier_folder = taken[name]
-            if earlier == walk:
-                raise ResultError(f"'{walk}' is given twice.", "Give each walk once.")
-            where = "would be written into the same folder"
-            if folder.name != earlier_folder.name:
-                where = "would be written into folders whose names differ only in case, one folder on Windows and macOS"
             raise ResultError(
-                f"'{earlier}' and '{walk}' {where}: '{folder}'.", "Analyse them separately with different --out."
+                f"'{taken[name]}' and '{walk}' would be written into the same folder: '{folder}'.",
+                "Analyse them separately with different --out.",
             )
         require_usable_folder(folder, force)
-        taken[name] = walk, folder
+        taken[name] = walk
         folders.append(folder)
     return folders
 

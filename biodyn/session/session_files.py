@@ -25,7 +25,7 @@ from biodyn.session.recording_role import (
     preview_of_file,
     read_motion_facts,
 )
-from biodyn.session.static_trials import SAME_BODY_M, body_difference_m, static_candidates
+from biodyn.session.static_trials import MAX_HEADERS, SAME_BODY_M, body_difference_m, static_candidates
 
 Use = Literal["static", "functional", "walk", "other", "stranger", "unreadable"]
 
@@ -70,14 +70,14 @@ class SessionFiles:
         return tuple(sorted(self.companions_with_use("static"), key=lambda c: -c.suitability))
 
 
-def find_session_files(walk: str | Path, among: Sequence[Path] = ()) -> SessionFiles:
+def find_session_files(walk: str | Path, among: Sequence[Path] = (), max_files: int = MAX_HEADERS) -> SessionFiles:
     """Find the recordings of the session of a walk, near its file, or among given files of its person and day.
 
     Only headers and previews are read, in about ten milliseconds per file. Raises InputFileError if `walk` cannot be read.
     """
     path = Path(walk)
     facts, markers = read_facts(path), preview_of_file(path).markers
-    paths = [p for p in (among or static_candidates(path)) if p.resolve() != path.resolve()]
+    paths = [p for p in (among or static_candidates(path, max_headers=max_files)) if p.resolve() != path.resolve()]
     neighbours = None if among else NeighbouringFiles([path, *paths])
     companions = tuple(_read_companion(facts, markers, other, neighbours) for other in paths)
     motion = read_motion_facts(path)

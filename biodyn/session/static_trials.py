@@ -48,7 +48,8 @@ _ORDER: tuple[Offsets, ...] = ("same", "unknown", "different")
 _OTHER_PLACEMENT_M = 0.002
 # A difference smaller by this is a better match: the median over the pairs is accurate to a few tenths of a millimetre.
 _NEARER_M = 0.0005
-# A median of differences of marker distances needs this many marker pairs.
+# Two static trials clearly differ if the distances of this many marker pairs on segments differ by this much.
+_OTHER_PLACE_M = 0.004
 _FEWEST_PAIRS = 3
 
 
@@ -64,6 +65,7 @@ class StaticCandidate:
         doubt: words in its name that may name another person. same_name: whether it stores the subject name of the walk.
         strange: whether its header excludes it (another person or day, other markers, or damage).
         distance_m: median difference of the marker distances within segments from the walk, None if unknown.
+        pairs_m: (P,) m, the differences static minus walk, for the same pairs in all compared trials.
         labels: labels of its markers.
     """
 
@@ -77,6 +79,7 @@ class StaticCandidate:
     same_name: bool = False
     strange: bool = False
     distance_m: float | None = None
+    pairs_m: FloatArray = field(default_factory=lambda: np.zeros(0))
     labels: frozenset[str] = frozenset()
 
 
@@ -101,6 +104,7 @@ def select_static(possible: Sequence[StaticCandidate]) -> tuple[StaticCandidate,
         return possible[0], "", ()
     nearest = min((p.distance_m for p in possible if p.distance_m is not None), default=None)
     remaining = [p for p in possible if _is_within_distance(p, nearest, _OTHER_PLACEMENT_M)]
+    remaining = [p for p in remaining if not any(_agrees_better_with_walk(q, p) for q in remaining)] or remaining
     why = _distance_reason(possible, remaining)
     best = min(_ORDER.index(p.offsets) for p in remaining)
     fitting = [p for p in remaining if _ORDER.index(p.offsets) == best]
@@ -121,12 +125,30 @@ def _is_within_distance(candidate: StaticCandidate, nearest: float | None, slack
     return nearest is None or candidate.distance_m is None or candidate.distance_m <= nearest + slack_m
 
 
+def _agrees_better_with_walk(a: StaticCandidate, b: StaticCandidate) -> bool:
+    """Return whether the walk agrees with static trial `a` in the marker distances in which `a` and `b` clearly differ.
+
+    Foot markers that were replaced (over shoes) do not change the median over the whole body, hence this comparison.
+    """
+    other_posture_m = 0.05  # larger changes are not due to replaced markers but to another posture of the arms
+    if a.pairs_m.shape != b.pairs_m.shape:
+        return False
+    difference = np.abs(a.pairs_m - b.pairs_m)
+    apart = (difference > _OTHER_PLACE_M) & (difference < other_posture_m)
+    if apart.sum() < _FEWEST_PAIRS:
+        return False
+    mine, theirs = (float(np.median(np.abs(p.pairs_m[apart]))) for p in (a, b))
+    return mine < 0.5 * theirs
+
+
 def _distance_reason(before: Sequence[StaticCandidate], after: Sequence[StaticCandidate]) -> str:
     out = [p for p in before if p not in after]
     if not out:
         return ""
     smallest = min((p.distance_m for p in after if p.distance_m is not None), default=None)
     others = ", ".join(f"{_format_mm(p.distance_m)} in {p.path.name}" for p in out)
+    if smallest is not None and any(p.distance_m is not None and p.distance_m <= smallest for p in out):
+        return f"its markers agree with the walk where the static trials differ, unlike {', '.join(p.path.name for p in out)}"
     return f"marker distances within segments agree to {_format_mm(smallest)}, against {others}"
 
 
@@ -192,11 +214,27 @@ def typical_motion_m(markers: Markers) -> float:
     return float(np.median(ranges.max(axis=1)))
 
 
-def body_difference_m(walk: Markers, static: Markers, shared: Sequence[Markers] = ()) -> float | None:
+def body_difference_m(walk: Markers, static: Markers) -> float | None:
     """Return the median difference (m) of the distances between markers that move rigidly in the walk.
 
-    None for fewer than three such pairs. Only markers that all recordings `shared` also contain are used, so that the pairs are
-    the same for all static trials and their differences can be compared.
+    None if the recordings share fewer than three such pairs.
+    """
+    return typical_difference_m(pair_differences_m(walk, static))
+
+
+def typical_difference_m(pairs_m: FloatArray) -> float | None:
+    """Return the median of the absolute differences of marker distances, m; None for fewer than three differences."""
+    sizes = np.abs(pairs_m[np.isfinite(pairs_m)])
+    return float(np.median(sizes)) if sizes.size >= _FEWEST_PAIRS else None
+
+
+def pair_differences_m(walk: Markers, static: Markers, shared: Sequence[Markers] = ()) -> FloatArray:
+    """Return the differences (P,) m, static trial minus walk, of the distances between markers that move rigidly in the walk.
+
+    The difference is NaN if a marker is not visible in the static trial.
+
+    Only markers that all recordings `shared` also contain are used, so that the pairs are the same for all static trials and
+    their differences can be compared.
     """
     rigid_m = 0.008  # spread of a distance within a segment during walking
     others = [set(markers.labels) for markers in (static, *shared)]
@@ -208,14 +246,12 @@ def body_difference_m(walk: Markers, static: Markers, shared: Sequence[Markers] 
     distance = np.sqrt(sum((along[:, first] - along[:, second]) ** 2 for along in (x, y, z)))
     enough = np.isfinite(distance).sum(axis=0) >= min(5, len(frames))
     if not enough.any():
-        return None
+        return np.zeros(0)
     distance, first, second = distance[:, enough], first[enough], second[enough]
     spread = np.std if np.isfinite(distance).all() else np.nanstd
     rigid = spread(distance, axis=0) < rigid_m
     difference: FloatArray = lengths(standing[first] - standing[second])[rigid]
-    sizes = np.abs(difference - median_over_frames(distance[:, rigid]))
-    sizes = sizes[np.isfinite(sizes)]
-    return float(np.median(sizes)) if sizes.size >= _FEWEST_PAIRS else None
+    return difference - median_over_frames(distance[:, rigid])
 
 
 MAX_HEADERS = 200  # number of headers that are read, in 0.2 s
@@ -270,7 +306,9 @@ class StaticChoice:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def find_static(walk: Recording | str | Path, *, among: Sequence[Path] = ()) -> StaticSearch:
+def find_static(
+    walk: Recording | str | Path, *, among: Sequence[Path] = (), max_headers: int = MAX_HEADERS
+) -> StaticSearch:
     """Find the static trial of the person in `walk`, near its file or among files that are known to be of this person.
 
     Searched are the folder of the walk, its subfolders, sibling folders, and folders named as static trials one level up. Files
@@ -282,7 +320,7 @@ def find_static(walk: Recording | str | Path, *, among: Sequence[Path] = ()) -> 
     recording = walk if isinstance(walk, Recording) else read(path)
     facts = read_facts(path)
     folders = tuple(dict.fromkeys(p.parent for p in among)) if among else nearby_folders(path.parent)
-    paths = list(among) or static_candidates(path)
+    paths = list(among) or static_candidates(path, max_headers=max_headers)
     spoilt: list[StaticCandidate] = []
     while True:
         readable = [other for other in paths if all(other != c.path for c in spoilt)]
@@ -339,7 +377,7 @@ def _is_functional(path: Path) -> bool:
     return motion is not None and motion.kind == "one_leg"
 
 
-def static_candidates(walk: Path) -> list[Path]:
+def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Path]:
     """Return the files that `find_static` examines for the walk: recordings of the same format."""
     try:
         known = format_of(walk)
@@ -354,7 +392,7 @@ def static_candidates(walk: Path) -> list[Path]:
         except InputFileError:
             return False
 
-    return nearby_recordings(nearby_folders(walk.parent), walk, has_same_format, MAX_HEADERS)
+    return nearby_recordings(nearby_folders(walk.parent), walk, has_same_format, max_headers)
 
 
 def are_on_same_body(walk: Path, static: Path) -> bool | None:
@@ -449,19 +487,19 @@ def _choose_candidate(
     if not usable:
         return StaticChoice(None, candidates=tuple(checked))
     shared = [standing[c.path] for c in usable]
-    candidate, reason, notes = select_static(
-        [
-            replace(
-                c,
-                distance_m=body_difference_m(markers, standing[c.path], shared),
-                labels=frozenset(standing[c.path].labels),
-            )
-            for c in usable
-        ]
-    )
+    candidate, reason, notes = select_static([_compare_candidate(c, markers, standing[c.path], shared) for c in usable])
     why = "; ".join((*candidate.reasons, *([reason] if reason else [])))
     others = (c for c in checked if c.path != candidate.path)
     return StaticChoice(candidate.path, why, (candidate, *others), notes)
+
+
+def _compare_candidate(
+    candidate: StaticCandidate, walk: Markers, standing: Markers, shared: Sequence[Markers]
+) -> StaticCandidate:
+    """Return the candidate with its differences of marker distances from the walk."""
+    pairs = pair_differences_m(walk, standing, shared)
+    labels = frozenset(standing.labels)
+    return replace(candidate, distance_m=typical_difference_m(pairs), pairs_m=pairs, labels=labels)
 
 
 def static_trial_matches_walk(walk: FileFacts, candidate: StaticCandidate) -> bool:

@@ -49,7 +49,7 @@ from biodyn.comparison.segments import (
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side, other_side
 from biodyn.errors import ResultError
 from biodyn.io.opensim.storage import read_storage
-from biodyn.library.tables import expand_sides
+from biodyn.library.tables import fill_side
 from biodyn.output.store.folder import COORDINATES, KIND_ENTRY, read_raw_record
 from biodyn.output.store.result_reader import ResultFolder
 from biodyn.processing.signals.filtering import finite_stretches
@@ -327,9 +327,8 @@ def _stored_joints(body: MovingBody, recording: Recording, quantity: str, ours: 
         return None if name is None else np.asarray(outputs[name].values[inside], dtype=np.float64)
 
     for raw in load_laboratory_table()[quantity]:
-        both = {side: entry for side, entry in expand_sides(raw) if side}
-        for side in SIDES:
-            entry = both[side]
+        both = {side: fill_side(raw, side) for side in SIDES}
+        for side, entry in both.items():
             segment = next(
                 (s for s, at in enumerate(zip(body.joints, body.sides, strict=True)) if at == (entry["joint"], side)),
                 None,

@@ -235,13 +235,12 @@ def test_nothing_there_says_where_it_looked(walk):
     assert path.parent.resolve() in search.folders
 
 
-def test_in_a_large_folder_files_named_like_statics_are_looked_at_first(walk, standing, monkeypatch):
+def test_in_a_large_folder_files_named_like_statics_are_looked_at_first(walk, standing):
     path = walk("w000.c3d", anna())
     for i in range(1, 12):
         walk(f"w{i:03d}.c3d", anna())
     static = standing("z_static.c3d", anna())
-    monkeypatch.setattr("biodyn.session.static_trials.MAX_HEADERS", 5)
-    search = find_static(path)
+    search = find_static(path, max_headers=5)
     assert search.path == static
     assert len(search.candidates) == 5
 

@@ -244,7 +244,7 @@ def _script_seconds(chrome: Browser) -> float:
     return float(found["ScriptDuration"])
 
 
-def test_without_scripts_a_still_picture_stands_for_the_scene(chrome: Browser, pages: dict[str, Path]) -> None:
+def test_without_scripts_the_page_says_so_in_place_of_the_scene(chrome: Browser, pages: dict[str, Path]) -> None:
     chrome.send("Emulation.setScriptExecutionDisabled", value=True)
     try:
         chrome.open(pages["trial"], *SCREEN, scripts=False)
@@ -252,7 +252,7 @@ def test_without_scripts_a_still_picture_stands_for_the_scene(chrome: Browser, p
     finally:
         chrome.send("Emulation.setScriptExecutionDisabled", value=False)
     shown = (
-        '["svg.still", "canvas", ".controls"].map((one) => document.querySelector("#scene " + one).checkVisibility())'
+        '["noscript", "canvas", ".controls"].map((one) => document.querySelector("#scene " + one).checkVisibility())'
     )
     assert chrome.run(shown) == [True, False, False]
 

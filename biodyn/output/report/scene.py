@@ -15,11 +15,10 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup, escape
 
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.library.tables import segment_title
-from biodyn.output.figures.style import AXIS, COLORS, INK, MUTED, SIDE_COLORS
+from biodyn.output.figures.style import COLORS, SIDE_COLORS
 from biodyn.output.report.page import load_resource, script_json
 from biodyn.processing.dynamics.actuated_motion import multibody_from_arrays
 from biodyn.rigid_body import Multibody, body_poses
@@ -296,142 +295,6 @@ def _encode_base64(values: np.ndarray) -> str:
     return base64.b64encode(values.tobytes()).decode("ascii")
 
 
-_WIDTH, _HEIGHT = 640.0, 400.0
-
-
-def static_view(scene: Mapping[str, Any], words: str, dots: bool = True) -> Markup:
-    """Draw all persons side by side at the middle of their recordings, or in the nearest frame with a pose.
-
-    `words`: alternative text. Empty if no person has a pose.
-    """
-    views = (_person_svg(person, dots, len(scene["persons"]) > 1) for person in scene["persons"])
-    drawn = [view for view in views if view is not None]
-    if not drawn:
-        return Markup()
-    parts = [
-        f'<svg x="{_WIDTH * k:g}" width="{_WIDTH:g}" height="{_HEIGHT:g}" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}">{part}</svg>'
-        for k, (_, part) in enumerate(drawn)
-    ]
-    when = " and ".join(f"{time_s:.2f} s" for time_s, _ in drawn)
-    return Markup(
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="still" viewBox="0 0 {_WIDTH * len(drawn):g} {_HEIGHT:g}" role="img" '
-        f'aria-label="{escape(words)}, at {when}">{"".join(parts)}</svg>'
-    )
-
-
-def _person_svg(person: Mapping[str, Any], dots: bool, named: bool) -> tuple[float, str] | None:
-    """Return the time, s, and the SVG of one person; None without a pose."""
-    points = _decode_positions(person["points"], person["count"])
-    posed = np.flatnonzero(np.isfinite(points[:, 0]).all(axis=1))
-    if not len(posed):
-        return None
-    row = int(posed[np.argmin(np.abs(posed - len(points) // 2))])
-    camera = _Camera.aim(points[row, 0], float(person["top"]))
-    parts = [
-        *_draw_plates(person, camera),
-        *_draw_body(person, points[row], camera),
-        *(_draw_markers(person, row, camera) if dots else ()),
-    ]
-    for foot in person["forces"]:
-        cop, force_kn = _decode_positions(foot["place"], 1)[row, 0], _decode_positions(foot["force"], 1)[row, 0]
-        parts += camera.draw(cop, cop + force_kn, foot["color"], 3.0)  # 1 m per kN
-    if named:
-        parts.append(f'<text x="12" y="24" font-size="16" fill="{INK}">{escape(person["name"])}</text>')
-    return float(person["times"][row]), "".join(parts)
-
-
-@dataclass(frozen=True)
-class _Camera:
-    """Position of the camera (3,), its axes right, up, ahead (3, 3), and pixels per metre at a distance of one metre."""
-
-    position: FloatArray
-    axes: FloatArray
-    lens: float
-
-    @classmethod
-    def aim(cls, target: FloatArray, top: float) -> _Camera:
-        yaw, pitch, distance = 0.55, 0.22, 2.1 * max(0.8, top)  # initial view of the page
-        c = np.cos(pitch)
-        way = np.array([np.sin(yaw) * c, np.sin(pitch), np.cos(yaw) * c])
-        right = np.cross(-way, (0.0, 1.0, 0.0))
-        right /= np.linalg.norm(right)
-        middle = np.array([target[0], 0.5 * top, target[2]])
-        return cls(middle + distance * way, np.stack([right, np.cross(right, -way), -way]), 1.5 * _HEIGHT)
-
-    def project(self, point: FloatArray) -> FloatArray:
-        """Return pixels from the upper left, and the distance ahead; NaN behind the camera."""
-        x, y, far = self.axes @ (point - self.position)
-        if not far > 0.05:
-            return np.full(3, np.nan)
-        return np.array([_WIDTH / 2 + self.lens * x / far, _HEIGHT / 2 - self.lens * y / far, far])
-
-    def draw(self, a: FloatArray, b: FloatArray, color: str, width: float, more: str = "") -> list[str]:
-        """Return a line between two points; empty if one is not visible."""
-        p, q = self.project(a), self.project(b)
-        if not (np.isfinite(p).all() and np.isfinite(q).all()):
-            return []
-        data = f"M{p[0]:.1f} {p[1]:.1f}L{q[0]:.1f} {q[1]:.1f}"
-        return [f'<path d="{data}" stroke="{color}" stroke-width="{width:.1f}" stroke-linecap="round"{more}/>']
-
-
-def _draw_plates(scene: Mapping[str, Any], camera: _Camera) -> list[str]:
-    parts = []
-    for plate in scene["plates"]:
-        corners = [camera.project(np.array(corner)) for corner in plate["corners"]]
-        if not np.isfinite(corners).all():
-            continue
-        data = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in corners) + "Z"
-        x, y = np.mean(corners, axis=0)[:2]
-        parts.append(f'<path d="{data}" fill="#eef1f4" stroke="#9aa5b1"/>')
-        parts.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="12" fill="{MUTED}">{plate["number"]}</text>')
-    return parts
-
-
-def _draw_body(scene: Mapping[str, Any], points: FloatArray, camera: _Camera) -> list[str]:
-    """Draw segments as thick strokes from back to front, and bones and joints over them."""
-    strokes: list[tuple[float, list[str]]] = []
-    for start, end, radius_mm, pale in scene["spindles"]:
-        far = float(camera.project(0.5 * (points[start] + points[end]))[2])
-        if np.isfinite(far):
-            width = 2.0 * 0.001 * radius_mm * camera.lens / far
-            strokes.append(
-                (far, camera.draw(points[start], points[end], "#d6c4b4", width, f' opacity="{0.2 if pale else 0.7}"'))
-            )
-    parts = [part for _, drawn in sorted(strokes, key=lambda stroke: -stroke[0]) for part in drawn]
-    for start, end, pale in scene["bones"]:
-        parts += camera.draw(points[start], points[end], AXIS if pale else "#3d4852", 2.5)
-        parts += _draw_dot(camera, points[start], 3.0, AXIS if pale else INK)
-    return parts
-
-
-def _draw_markers(scene: Mapping[str, Any], row: int, camera: _Camera) -> list[str]:
-    markers = scene["markers"]
-    if markers is None:
-        return []
-    count = len(markers["labels"])
-    positions = _decode_positions(markers["measured"], count)[row]
-    colors = markers.get("colors") or ["#0b6e4f"] * count
-    parts = [
-        part for a, b in markers.get("links") or () for part in camera.draw(positions[a], positions[b], "#8a949e", 1.2)
-    ]
-    return parts + [
-        dot
-        for position, color in zip(positions, colors, strict=True)
-        for dot in _draw_dot(camera, position, 2.2, color)
-    ]
-
-
-def _draw_dot(camera: _Camera, position: FloatArray, radius: float, color: str) -> list[str]:
-    x, y, far = camera.project(position)
-    return [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{color}"/>'] if np.isfinite(far) else []
-
-
-def _decode_positions(text: str, count: int) -> FloatArray:
-    """Decode positions (T, count, 3) m of the page; missing ones are NaN."""
-    values = np.frombuffer(base64.b64decode(text), dtype="<i2").astype(np.float64)
-    return np.where(values == _MISSING, np.nan, 0.001 * values).reshape(-1, count, 3)
-
-
 #: Template of a 3-D view, filled with the values of `scene_context`.
 SCENE_TEMPLATE = '{% include "scene.html.j2" %}'
 #: Alternative text of a 3-D view.
@@ -471,7 +334,6 @@ def scene_context(data: Mapping[str, Any], seen: str, drawn: str, hidden_dots: b
         "scene": data,
         "scene_json": script_json(data),
         "script": load_resource("scene.js"),
-        "static_view": static_view(data, seen, dots=not hidden_dots),
         "seen": seen,
         "dots": "points of the poses" if hidden_dots else "markers",
         "hidden_dots": hidden_dots,

@@ -392,11 +392,12 @@ def _has_only_written_files(folder: Path) -> bool:
     )
 
 
-# -- names and lengths of paths that an operating system rejects
+# -- names and lengths of paths that Windows rejects
 
 _WINDOWS = os.name == "nt"
-#: Number of characters of the longest path within a result ("tables/ground_reaction_full_rate.csv") and of the longest name.
-LONGEST_PATH, LONGEST_NAME = 42, 32
+_LONGEST_WINDOWS_PATH = 259
+#: Number of characters of the longest path within a result ("tables/ground_reaction_full_rate.csv").
+LONGEST_PATH = 42
 # Device names in every folder of Windows, with any suffix (learn.microsoft.com, "Naming Files, Paths, and Namespaces").
 _DEVICE: Final = re.compile(r"(?i:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³]|conin\$|conout\$) *(?:\..*)?")
 
@@ -416,49 +417,21 @@ def portable_name(name: str) -> str:
 
 
 def require_valid_path(folder: Path) -> None:
-    """Raise ResultError if the operating system rejects a result in `folder`, for its name or the length of its paths.
-
-    Long paths depend on the version and settings of the system and on the disk, and are tested in the nearest existing folder.
-    All systems accept 200 characters (Windows: 247 for a folder and 259 for a file unless long paths are enabled).
-    """
-    if _WINDOWS:
-        for part in folder.parts[bool(folder.anchor) :]:
-            if is_device_name(part) or set('<>:"|?*') & set(part):
-                raise ResultError(f"Windows does not allow a folder with the name '{part}'.", "Choose another --out.")
+    """Raise ResultError if Windows rejects a result in `folder`, for its name or the length of its paths."""
+    if not _WINDOWS:
+        return
+    for part in folder.parts[bool(folder.anchor) :]:
+        if is_device_name(part) or set('<>:"|?*') & set(part):
+            raise ResultError(f"Windows does not allow a folder with the name '{part}'.", "Choose another --out.")
     target = Path(os.path.realpath(folder))
     temporary = target.parent / f".{short_name(target.name)}.{'x' * 8}{UNFINISHED}"  # tempfile adds 8 characters
     needed = len(str(temporary)) + 1 + LONGEST_PATH
-    if needed <= 200:
-        return
-    parent = next((parent for parent in target.parents if os.path.isdir(parent)), None)
-    refusal = None if parent is None else _try_path_length(parent, target.name, needed)
-    if refusal is not None:
+    if needed > _LONGEST_WINDOWS_PATH:
         raise ResultError(
             f"'{_shorten_path(folder)}' cannot be written: the paths of its files would have {needed} characters, "
-            f"and this system rejects them ({refusal.strerror or refusal}).",
-            f"Choose a shorter --out{', or allow long paths in the settings of Windows' if _WINDOWS else ''}.",
-        ) from refusal
-
-
-def _try_path_length(parent: Path, name: str, needed: int) -> OSError | None:
-    """Create and remove a file with a path of `needed` characters, and return the error, if any."""
-    file_name = "x" * LONGEST_NAME
-    try:
-        temporary = tempfile.mkdtemp(prefix=f".{short_name(name)}.", suffix=UNFINISHED, dir=parent)
-    except OSError as error:
-        return error
-    try:
-        folder = temporary
-        while (missing := needed - len(file_name) - 1 - len(folder)) > 1:
-            folder = os.path.join(folder, "x" * min(100, missing - 1))
-            os.mkdir(folder)
-        with open(os.path.join(folder, file_name), "wb"):
-            pass
-    except OSError as error:
-        return error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return None
+            f"and Windows allows {_LONGEST_WINDOWS_PATH}.",
+            "Choose a shorter --out.",
+        )
 
 
 def _shorten_path(folder: Path, max_characters: int = 120) -> str:

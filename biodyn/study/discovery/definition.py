@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -38,7 +38,7 @@ def path_text(path: Path) -> str:
 
 
 def path_matches(pattern: str, path: Path) -> bool:
-    """Return whether a pattern equals or matches the path: '*' within a name, '**' across folders, '?', '[ab]'.
+    """Return whether a pattern equals or matches the path: '*' within a name, '**' for any number of folders, '?', '[ab]'.
 
     A pattern without '/' matches file names in any folder; case is ignored.
     """
@@ -56,43 +56,17 @@ def name_matches(pattern: str, name: str) -> bool:
 
 
 def _text_matches(pattern: str, text: str) -> bool:
-    """Return whether the whole text matches a pattern, in time proportional to the product of their lengths.
-
-    The set of reachable positions is updated part by part, because regular expressions with many '*' can be extremely slow.
-    """
-    text = text.casefold()
-    places = {0}
-    for part in re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])", pattern.casefold()):
-        if part == "**/":
-            for i in range(len(text)):
-                end = text.find("/", i)
-                if i in places and end > i:
-                    places.add(end + 1)
-        elif part == "**":
-            places = set(range(min(places, default=len(text) + 1), len(text) + 1))
-        elif part == "*":
-            for i, letter in enumerate(text):
-                if i in places and letter != "/":
-                    places.add(i + 1)
-        elif part == "?" or part.startswith("["):
-            one = _character_pattern(part)
-            places = {i + 1 for i in places if one.match(text, i)}
-        else:
-            places = {i + len(part) for i in places if text.startswith(part, i)}
-    return len(text) in places
+    return _parts_match(tuple(pattern.casefold().split("/")), tuple(text.casefold().split("/")))
 
 
 @cache
-def _character_pattern(part: str) -> re.Pattern[str]:
-    """Return a regular expression for the part of a pattern that matches one character: "?" or "[...]"."""
-    inner = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
-    text = "[^/]" if part == "?" else f"[^{inner[1:]}/]" if inner.startswith("!") and len(inner) > 1 else f"[{inner}]"
-    try:
-        return re.compile(text, re.IGNORECASE)
-    except re.error as error:
-        raise SettingsError(
-            f"'{part}' is not a valid part of a pattern: {error}.", "Use the form [abc] or [a-z]."
-        ) from error
+def _parts_match(patterns: tuple[str, ...], parts: tuple[str, ...]) -> bool:
+    """Return whether the patterns match all parts of a path in sequence; "**" stands for any number of parts."""
+    if not patterns or not parts:
+        return not parts and not any(pattern != "**" for pattern in patterns)
+    if patterns[0] == "**":
+        return _parts_match(patterns[1:], parts) or _parts_match(patterns, parts[1:])
+    return fnmatchcase(parts[0], patterns[0]) and _parts_match(patterns[1:], parts[1:])
 
 
 @cache
@@ -116,21 +90,6 @@ def layout_matcher(layout: str) -> re.Pattern[str]:
     if not text.lower().endswith(tuple(re.escape(suffix) for suffix in SUFFIXES)):
         text += f"(?:{'|'.join(re.escape(suffix) for suffix in SUFFIXES)})"
     return re.compile(text, re.IGNORECASE)
-
-
-def similarity_hint(wanted: str, known: Iterable[str]) -> str:
-    """Return a hint for an unknown text `wanted`: the most similar known text, or some known texts if none is similar."""
-    texts = sorted(set(known))
-    if not texts:
-        return "The list is empty."
-    # complete paths first, then file names, because the folder may be wrong
-    near = get_close_matches(wanted, texts, 1, 0.6)
-    if not near:
-        last = {text.rpartition("/")[2].casefold(): text for text in texts}
-        near = [last[key] for key in get_close_matches(wanted.rpartition("/")[2].casefold(), last, 1, 0.6)]
-    if near:
-        return f"The most similar is '{near[0]}'."
-    return f"Known are {', '.join(repr(text) for text in texts[:6])}{' ...' if len(texts) > 6 else ''}."
 
 
 _LONGEST = 80  # characters; some systems limit paths to 260 characters

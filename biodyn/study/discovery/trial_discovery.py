@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from biodyn.errors import SettingsError, printable_text
 from biodyn.io.opensim.storage import TABLE_SUFFIXES
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
+from biodyn.library.toml_files import suggest_name
 from biodyn.recording import FileFacts
 from biodyn.session import (
     MotionFacts,
@@ -39,7 +40,6 @@ from biodyn.study.discovery.definition import (
     path_matches,
     path_text,
     safe_name,
-    similarity_hint,
     unique_names,
 )
 from biodyn.study.plan import FileUse, PlannedTrial, StudyFile, StudyPlan
@@ -107,7 +107,7 @@ def file_definitions(paths: Sequence[Path], definition: StudyDefinition) -> dict
     for pattern in definition.trials:
         if not any(path_matches(pattern, path) for path in paths):
             raise SettingsError(
-                f"Entry 'trials.{pattern}' matches no recording of the study.", similarity_hint(pattern, texts)
+                f"Entry 'trials.{pattern}' matches no recording of the study.", suggest_name(pattern, texts)
             )
     words = {}
     for path in paths:
@@ -129,7 +129,7 @@ def excluded_files(paths: Sequence[Path], definition: StudyDefinition) -> dict[P
         for pattern in patterns:
             if not any(path_matches(pattern, path) for path in paths):
                 raise SettingsError(
-                    f"Pattern '{pattern}' of {where} matches no recording.", similarity_hint(pattern, texts)
+                    f"Pattern '{pattern}' of {where} matches no recording.", suggest_name(pattern, texts)
                 )
     reasons: dict[Path, str] = {}
     for path in paths:
@@ -164,7 +164,7 @@ def _entries_by_subject(subjects: Iterable[str], definition: StudyDefinition) ->
         subject = next((s for s in subjects if s.casefold() == safe_name(name).casefold()), None)
         if subject is None:
             raise SettingsError(
-                f"Entry 'subjects.{name}' matches no subject of the study.", similarity_hint(name, subjects)
+                f"Entry 'subjects.{name}' matches no subject of the study.", suggest_name(name, subjects)
             )
         if subject in by_subject:
             raise SettingsError(f"Entry 'subjects.{name}' exists twice.", "Join both.")
@@ -180,7 +180,7 @@ def _groups_by_subject(subjects: Iterable[str], definition: StudyDefinition) -> 
             if not matching:
                 raise SettingsError(
                     f"'{pattern}' in entry 'groups.{group}' matches no subject of the study.",
-                    similarity_hint(pattern, subjects),
+                    suggest_name(pattern, subjects),
                 )
             for subject in matching:
                 if by_subject.setdefault(subject, group) != group:
@@ -213,7 +213,7 @@ def _require_matching_patterns(
         known = {getattr(finding.labels, label) for finding in those}
         for pattern in table:
             if not any(name_matches(pattern, name) for name in known):
-                raise SettingsError(f"Entry '{where}.{pattern}' matches no {label}.", similarity_hint(pattern, known))
+                raise SettingsError(f"Entry '{where}.{pattern}' matches no {label}.", suggest_name(pattern, known))
 
 
 def _apply_entries(
@@ -422,7 +422,7 @@ def _resolve_named_statics(findings: Sequence[ClassifiedFile], root: Path) -> li
             continue
         known = by_text.get(path_text(Path(text)).casefold())
         if known is None and not (root / text).is_file():
-            near = similarity_hint(path_text(Path(text)), (path_text(f.path) for f in findings))
+            near = suggest_name(path_text(Path(text)), (path_text(f.path) for f in findings))
             raise SettingsError(f"Static trial '{text}' of study.toml is not in the study folder.", near)
         statics[text] = text if known is None else str(known)
     named = set(statics.values()) - {NO_STATIC}

@@ -91,12 +91,15 @@ def subject_cycles(frame: pd.DataFrame) -> SubjectCycles:
     """Return the cycles in the rows of one subject of the tidy data set.
 
     Raises:
-        ResultError: more than one subject, or a curve that is not given at 0, 1 ... 100 %.
+        ResultError: more than one subject, or a curve whose 101 rows at 0, 1 ... 100 % are not consecutive.
     """
     subjects = frame["subject"].unique()
     if len(subjects) != 1:
         raise ResultError(f"Expected the cycles of one subject, found {len(subjects)}.")
-    frame = _sort_by_curve(frame)
+    if not _has_complete_curves(frame):
+        raise ResultError(
+            "A curve of the data set is not given at 0, 1 ... 100 % of the cycle.", "Collect the study's results again."
+        )
     firsts = np.arange(0, len(frame), CYCLE_POINTS)
     heads = frame[[*CYCLE_KEYS, "variable", "unit"]].iloc[firsts].reset_index(drop=True)
     trial, side = (pd.factorize(heads[name])[0].astype(np.int64) for name in ("trial", "side"))
@@ -112,18 +115,6 @@ def subject_cycles(frame: pd.DataFrame) -> SubjectCycles:
         cycles[name] = cycles[name].fillna("")
     units = dict(zip(heads["variable"].astype(str), heads["unit"].astype(str), strict=True))
     return SubjectCycles(str(subjects[0]), cycles, tuple(str(name) for name in names), units, values)
-
-
-def _sort_by_curve(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with the 101 rows of every curve consecutive; sorted only if they are not."""
-    if _has_complete_curves(frame):
-        return frame
-    frame = frame.sort_values(["trial", "side", "cycle", "variable", "percent"], kind="stable")
-    if not _has_complete_curves(frame):
-        raise ResultError(
-            "A curve of the data set is not given at 0, 1 ... 100 % of the cycle.", "Collect the study's results again."
-        )
-    return frame
 
 
 def _has_complete_curves(frame: pd.DataFrame) -> bool:

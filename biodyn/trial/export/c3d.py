@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from biodyn.conventions import AXES, FloatArray
-from biodyn.errors import ResultError, printable_text
+from biodyn.errors import ResultError
 from biodyn.io import file_sha256
 from biodyn.io.events import StoredEvent
 from biodyn.io.formats.c3d.point_and_event_writer import NewPoint, append_points_and_events
@@ -173,8 +173,6 @@ def _find_recording(view: TrialView, given: Path | None) -> Path:
     made = view.record["input"]
     path = given if given is not None else Path(str(made.get("path", "")))
     again = "Give its path with --recording FILE."
-    if given is None and not path.is_file():
-        path = _file_of_printed_path(path) or path
     if not path.is_file():
         raise ResultError(f"The recording '{made.get('file', path.name)}' is not at '{path}'.", again)
     if file_sha256(path) != made.get("sha256"):
@@ -184,29 +182,6 @@ def _find_recording(view: TrialView, given: Path | None) -> Path:
             f"'{path.name}' is not a C3D file, so the result cannot be added to it.", "Export to mat or xlsx."
         )
     return path
-
-
-def _file_of_printed_path(path: Path) -> Path | None:
-    """Return the file of a path in a record, in which unprintable characters are escaped; None if none exists."""
-    folder = Path(path.anchor)
-    for part in path.parts[1:] if path.anchor else path.parts:
-        exact = folder / part
-        try:
-            named = (
-                [exact]
-                if exact.exists()
-                else [entry for entry in folder.iterdir() if part in _printable_names(entry.name)]
-            )
-        except OSError:
-            return None
-        if len(named) != 1:
-            return None
-        (folder,) = named
-    return folder
-
-
-def _printable_names(name: str) -> tuple[str, str]:
-    return printable_text(name), printable_text(name, keep="\n\t")
 
 
 def _event_list(view: TrialView) -> list[StoredEvent]:
