@@ -288,8 +288,8 @@ def test_of_large_tables_that_are_only_written_none_is_kept():
 
     tables = LazyTables(("10", "5000000", "4000000"), make)
     asked_for = tables["4000000"]
-    assert all(len(tables.table_to_write(name)) == int(name) for name in tables for _ in range(2))
-    assert tables.table_to_write("4000000") is asked_for
+    assert all(len(tables.table_used_once(name)) == int(name) for name in tables for _ in range(2))
+    assert tables.table_used_once("4000000") is asked_for
     assert made == ["4000000", "10", "5000000", "5000000"]
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from biodyn.conventions import SIDE_NAMES, SIDES
-from biodyn.output.figures.curves import CycleCurves, curves_by_variable
+from biodyn.output.figures.curves import CycleCurves
 from biodyn.output.figures.style import SIDE_COLORS, apply_side_colors, report_setting
 from biodyn.output.figures.trial import TrialView, group_by_section
 from biodyn.output.report.formatted_parameters import parameter_label
@@ -63,10 +63,10 @@ class TrialPage:
         """Return whether the body is an OpenSim model."""
         return bool(self.record["static"].get("source") == "model")
 
-    @cached_property
+    @property
     def curves(self) -> Mapping[str, Mapping[str, CycleCurves]]:
         """Return the curves over the cycle by variable and side, in the shown sign."""
-        return curves_by_variable(self.tables["gait_cycles"])
+        return self.view.curves
 
     @cached_property
     def scene(self) -> Mapping[str, Any] | None:

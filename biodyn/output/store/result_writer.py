@@ -53,7 +53,7 @@ from biodyn.output.tables import trial_tables
 from biodyn.output.tables.csv import DECIMALS, write_csv
 from biodyn.output.tables.parquet_tables import to_parquet
 from biodyn.output.tables.registry import TABLES
-from biodyn.output.tables.table_access import LazyTables
+from biodyn.output.tables.table_access import table_used_once
 from biodyn.processing.dynamics.opensim_inverse_dynamics import ModelMotion
 from biodyn.rigid_body.multibody import Multibody
 
@@ -227,8 +227,7 @@ def write_view(view: TrialView, folder: Path, pack: bool = False) -> None:
     (folder / TABLES_FOLDER).mkdir()
     for name in view.tables:
         if not pack or name not in TABLES or TABLES[name].when_packed:
-            table = view.tables.table_to_write(name) if isinstance(view.tables, LazyTables) else view.tables[name]
-            _write_table(name, table, folder, pack)
+            _write_table(name, table_used_once(view.tables, name), folder, pack)
     _write_record_and_arrays(view, folder, pack)
 
 

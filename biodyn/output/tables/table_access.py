@@ -181,7 +181,7 @@ class LazyTables(Mapping[str, pd.DataFrame]):
             self._made[name] = table
         return table
 
-    def table_to_write(self, name: str, max_cells: int = 4_000_000) -> pd.DataFrame:
+    def table_used_once(self, name: str, max_cells: int = 4_000_000) -> pd.DataFrame:
         """Return a table that is used once; it is not kept in memory if it has more than `max_cells` cells."""
         table = self._made[name] if name in self._made else self._make(name)
         if table.size <= max_cells:
@@ -203,6 +203,11 @@ class LazyTables(Mapping[str, pd.DataFrame]):
     def _ipython_key_completions_(self) -> list[str]:
         """Return the keys that a notebook suggests."""
         return list(self._names)
+
+
+def table_used_once(tables: Mapping[str, pd.DataFrame], name: str) -> pd.DataFrame:
+    """Return a table by name that is used once; a large one of `LazyTables` is not kept in memory."""
+    return tables.table_used_once(name) if isinstance(tables, LazyTables) else tables[name]
 
 
 def trial_tables(analysis: TrialAnalysis) -> LazyTables:

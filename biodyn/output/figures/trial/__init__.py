@@ -28,6 +28,7 @@ from biodyn.output.figures.curves import TORQUE_SD, Bands, CycleCurves, curves_b
 from biodyn.output.figures.description import Figure
 from biodyn.output.figures.style import apply_side_colors, report_setting
 from biodyn.output.tables.gait import trial_parameters
+from biodyn.output.tables.table_access import table_used_once
 from biodyn.variables import PERCENT, Norms
 from biodyn.variables.norms import norms_from_record, reasons_from_record
 
@@ -112,18 +113,19 @@ class TrialView:
     @cached_property
     def curves(self) -> dict[str, dict[str, CycleCurves]]:
         """Gait cycles by variable and side, in clinical signs."""
-        return curves_by_variable(self.tables["gait_cycles"])
+        return curves_by_variable(table_used_once(self.tables, "gait_cycles"))
 
     @cached_property
     def bands(self) -> Bands:
         """One standard deviation of torques and powers from input errors, by variable and side; empty if not computed."""
         if "joint_torques_sd" not in self.tables:
             return {}
-        table = self.tables["joint_torques_sd"]
+        table = table_used_once(self.tables, "joint_torques_sd")
         for name, entry in self.record["model"].get("variables", {}).items():
             column = f"{entry['variable']}_{entry['side']}" if entry["side"] else entry["variable"]
             table = table.rename(columns={f"{name}{TORQUE_SD}": f"{column}{TORQUE_SD}"})
-        tables = [table, *(self.tables[name] for name in ("joint_powers_sd",) if name in self.tables)]
+        powers = (name for name in ("joint_powers_sd",) if name in self.tables)
+        tables = [table, *(table_used_once(self.tables, name) for name in powers)]
         bands = [cycle_bands(each, self.tables["spatiotemporal"], self.mass_kg, self.curves) for each in tables]
         return {variable: of_sides for each in bands for variable, of_sides in each.items()}
 
@@ -134,7 +136,7 @@ class TrialView:
 
         Exact for an error of one sign over the window, an upper bound for others.
         """
-        cycles = self.tables["gait_cycles"]
+        cycles = table_used_once(self.tables, "gait_cycles")
         changed = cycles["value"].to_numpy(dtype=np.float64, copy=True).reshape(-1, len(PERCENT))
         heads = cycles.iloc[:: len(PERCENT)]
         keys = zip(heads["variable"].astype(str), heads["side"].astype(str), strict=True)
@@ -148,7 +150,7 @@ class TrialView:
     @cached_property
     def parameters(self) -> pd.DataFrame:
         """Windowed parameters of every cycle, tidy (`output.tables.gait.trial_parameters`)."""
-        return trial_parameters(self.tables["gait_cycles"], self.tables["spatiotemporal"])
+        return trial_parameters(table_used_once(self.tables, "gait_cycles"), self.tables["spatiotemporal"])
 
     @cached_property
     def foot_off_percent(self) -> dict[str, float]:

@@ -20,6 +20,7 @@ from biodyn.output.figures.curves import (
 from biodyn.output.figures.description import Axis, Bars, Figure, Key, Layer, Line, Panel, Points, Rule, Shade
 from biodyn.output.figures.style import DASHED, DOTTED, ordered_level_colors
 from biodyn.output.figures.trial import TrialView, figure
+from biodyn.output.tables.table_access import table_used_once
 from biodyn.processing.gait.cycles import normalise_to_cycle
 from biodyn.processing.signals.filtering import finite_rms
 from biodyn.variables import PERCENT, coordinate_title, variable
@@ -162,12 +163,16 @@ def torque_contribution_figure(trial: TrialView) -> Figure | None:
         return None
     moments = display_table()["overview"]["moments"]
     labels = lowest_panel_labels("gait cycle (%)", len(SIDES) * len(moments), len(moments))
-    table = trial.tables["joint_torque_parts"]
-    by_name = {str(name): block for name, block in table.groupby("coordinate", observed=True)}
+    table = table_used_once(trial.tables, "joint_torque_parts")
+    shown = [
+        (side, moment, trial.coordinate(moment.removesuffix("_moment"), side)) for side in SIDES for moment in moments
+    ]
+    wanted = {coordinate for *_, (coordinate, _) in shown}
+    grouped = table.groupby("coordinate", observed=True)
+    by_name = {str(name): block for name, block in grouped if str(name) in wanted}
     panels = [
         _contribution_panel(trial, sign, by_name.get(coordinate), moment, side, label)
-        for (side, moment), label in zip(((s, m) for s in SIDES for m in moments), labels, strict=True)
-        for coordinate, sign in (trial.coordinate(moment.removesuffix("_moment"), side),)
+        for (side, moment, (coordinate, sign)), label in zip(shown, labels, strict=True)
     ]
     keys = [Key(name, color, width=1.8) for name, color in _COLORS.items()] + [Key("sum", "ink", width=2.6)]
     return Figure("Contributions to the moments", tuple(panels), tuple(keys), len(moments), caption=_PARTS_CAPTION)
