@@ -63,8 +63,8 @@ def first_fault(error: ValidationError, model: type[BaseModel], removed: Mapping
     if problem["type"] == "literal_error" and isinstance(problem["input"], Mapping | list | tuple):
         # the entry may be a name, a table or a list; report the fault inside a table or list
         problem = max(problems, key=lambda p: len(p["loc"]))
-    path = tuple(part for part in problem["loc"] if not _is_union_branch(part, model))
     kind = str(problem["type"])
+    path = _path_in_file(problem["loc"], model, kind == "extra_forbidden")
     if path[-1:] == ("[key]",):  # the key of a table with fixed keys
         return Fault(path[:-1], "unknown entry", suggest_name(str(path[-2]), re.findall(r"'([^']*)'", problem["msg"])))
     if kind == "extra_forbidden":
@@ -227,7 +227,7 @@ def _entry_type(annotation: Any, part: str | int) -> Any:
                 return _entry_type(option.model_fields["root"].annotation, part)
             continue
         inner = get_args(_without_metadata(option))
-        if inner:
+        if inner and get_origin(option) is not Literal:
             return inner[0 if isinstance(part, int) else -1]
     return None
 
@@ -262,25 +262,17 @@ def _key_names(annotation: Any) -> tuple[str, ...]:
     )
 
 
-def _is_union_branch(part: str | int, model: type[BaseModel]) -> bool:
-    """Return whether a part of an error path of pydantic names a type (alternative of a union) instead of a key of the file."""
-    if not isinstance(part, str):
-        return False
-    return part.startswith(("function-", "literal[", "tagged-union", "constrained-", "tuple[", "list[", "dict[")) or (
-        part in ("float", "int", "str", "bool") or (part[:1].isupper() and part in _model_names(model))
-    )
+def _path_in_file(location: Sequence[str | int], model: type[BaseModel], unknown_key: bool) -> tuple[str | int, ...]:
+    """Return an error location of pydantic without the parts that name a type (alternative of a union).
 
-
-def _model_names(model: type[BaseModel]) -> set[str]:
-    names: set[str] = set()
-    waiting: list[Any] = [model]
-    while waiting:
-        for option in _union_members(waiting.pop()):
-            if _is_model(option) and option.__name__ not in names:
-                names.add(option.__name__)
-                waiting += [field.annotation for field in option.model_fields.values()]
-            elif not _is_model(option):
-                waiting += [
-                    a for a in get_args(_without_metadata(option)) if a is not Ellipsis and not isinstance(a, str)
-                ]
-    return names
+    unknown_key: whether the last part is a key that the model does not have.
+    """
+    path: list[str | int] = []
+    inside: Any = model
+    for k, part in enumerate(location):
+        below = _entry_type(inside, part)
+        if below is None and isinstance(part, str) and part != "[key]" and not (unknown_key and k == len(location) - 1):
+            continue
+        path.append(part)
+        inside = below
+    return tuple(path)

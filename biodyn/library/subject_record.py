@@ -60,8 +60,8 @@ class SubjectRecord(Section):
         None, gt=0, description="body mass, kg; omitted = as in the file, else measured on the plates"
     )
     diagnosis: _Line = Field(None, description="diagnosis, for the head of the report")
-    side: Annotated[Literal["right", "left", "both"] | None, BeforeValidator(lambda v: _SIDE_WORDS.get(v, v))] = Field(
-        None, description="affected side"
+    side: Annotated[Literal["right", "left", "both"] | None, BeforeValidator(lambda v: _SIDE_WORDS.get(str(v), v))] = (
+        Field(None, description="affected side")
     )
     orthosis: _Line = Field(None, description="orthoses, prostheses, walking aids, shoes; or `none`")
     date: _Line = Field(None, description="date of the recording, in the form YYYY-MM-DD if it determines the age")

@@ -89,12 +89,7 @@ def poorly_determined_frames(model: SubjectModel, lever: FloatArray) -> BoolArra
 
 def _leg_coordinates(model: SubjectModel) -> BoolArray:
     """Return a mask (C,) of the coordinates that belong to the legs."""
-    legs = set()
-    for foot in model.sole_body.values():
-        body = model.skeleton.body(foot)
-        while body.parent:
-            legs.add(body.name)
-            body = model.skeleton.body(body.parent)
+    legs = {body.name for foot in model.sole_body.values() for body in model.skeleton.path(foot)}
     return np.array([coordinate.body in legs for coordinate in model.coordinates], dtype=bool)
 
 

@@ -92,6 +92,14 @@ class Skeleton(Generic[BodyT]):
             f"Skeleton '{self.name}' has no body '{name}'.", f"It has {', '.join(b.name for b in self.bodies)}."
         )
 
+    def path(self, name: str) -> list[BodyT]:
+        """Return the bodies from the body with this name up to a child of the root; none for the root."""
+        bodies, body = [], self.body(name)
+        while body.parent:
+            bodies.append(body)
+            body = self.body(body.parent)
+        return bodies
+
     @property
     def root(self) -> BodyT:
         """Segment without a parent, which is the floating base."""

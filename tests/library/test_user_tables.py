@@ -336,6 +336,8 @@ def test_a_table_lies_beside_the_settings_that_name_it(tmp_path: Path, monkeypat
         ('model.marker_set = "a\\u0000b"', ("model.marker_set", "control character")),
         ('uncertainty.magnitudes = "mine"', ("uncertainty.magnitudes", "*.toml", "'mine'")),
         ("model = 3", ("'model'", "a table", "found 3")),
+        ("subject.side = ['left']", ("subject.side", "'right', 'left' or 'both'", "found a list")),
+        ("signals.str = 1", ("signals.str", "unknown entry")),
     ],
 )
 def test_an_impossible_setting_is_said_with_its_range(text: str, said: tuple[str, ...], tmp_path: Path) -> None:

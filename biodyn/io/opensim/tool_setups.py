@@ -76,15 +76,10 @@ def read_ik_setup(path: str | Path) -> IkSetup:
     path = Path(path)
     root = read_document(path, _BARE)
     tool = next((element for element in root.iter() if element.tag in _TOOLS), root)
-    tasks = next((element for element in tool.iter() if element.tag == "IKTaskSet"), None)
-    if tasks is None:
-        raise InputFileError(f"'{path.name}' contains no <IKTaskSet>, so it specifies no marker weights.")
+    tasks = _find_element(tool, "IKTaskSet", path)
     if tasks.get("file"):
         other = resolve_stated_file(path, str(tasks.get("file")))
-        document = read_document(other, _BARE)
-        tasks = next((element for element in document.iter() if element.tag == "IKTaskSet"), None)
-        if tasks is None:
-            raise InputFileError(f"'{other.name}' contains no <IKTaskSet>, so it specifies no marker weights.")
+        tasks = _find_element(read_document(other, _BARE), "IKTaskSet", other)
     markers, coordinates = read_ik_tasks(tasks, path.name)
     if not markers and not coordinates:
         raise InputFileError(f"'{path.name}' lists no marker and no coordinate to track.")
@@ -99,6 +94,14 @@ def read_ik_setup(path: str | Path) -> IkSetup:
         _read_time_range(held),
         _unused_weight_note(tool),
     )
+
+
+def _find_element(root: ET.Element, tag: str, path: Path) -> ET.Element:
+    """Return the first element with a tag; InputFileError if a document has none."""
+    found = next(root.iter(tag), None)
+    if found is None:
+        raise InputFileError(f"'{path.name}' contains no <{tag}>.")
+    return found
 
 
 def read_ik_tasks(tasks: ET.Element, file: str) -> tuple[dict[str, float], tuple[CoordinateTask, ...]]:
@@ -184,10 +187,7 @@ def read_scale_setup(path: str | Path) -> ScaleSetup:
     are not X Y Z, or if values are not numbers.
     """
     path = Path(path)
-    root = read_document(path, ("ScaleTool",))
-    tool = next((element for element in root.iter() if element.tag == "ScaleTool"), None)
-    if tool is None:
-        raise InputFileError(f"'{path.name}' contains no <ScaleTool>.")
+    tool = _find_element(read_document(path, ("ScaleTool",)), "ScaleTool", path)
     nothing = ET.Element("nothing")
     scaler, placer, maker = (
         child if (child := tool.find(tag)) is not None else nothing
@@ -233,10 +233,8 @@ def _scale_time_range(element: ET.Element) -> tuple[float, float] | None:
 def _read_marker_set(path: Path, stated: str) -> dict[str, ET.Element]:
     if not stated or stated.lower() == "unassigned":
         return {}
-    root = read_document(resolve_stated_file(path, stated), ("MarkerSet",))
-    marker_set = next((element for element in root.iter() if element.tag == "MarkerSet"), None)
-    if marker_set is None:
-        raise InputFileError(f"'{stated}' contains no <MarkerSet>.")
+    other = resolve_stated_file(path, stated)
+    marker_set = _find_element(read_document(other, ("MarkerSet",)), "MarkerSet", other)
     return {element_name(element): element for element in marker_set.iter("Marker")}
 
 

@@ -261,13 +261,7 @@ def _locate_segments(
 
 def _flat_rows_by_segment(skeleton: SkeletonRecipe, flat_of: Mapping[str, IntArray]) -> dict[str, IntArray]:
     """Return for each leg segment the rows in which its foot is flat on the floor."""
-    rows: dict[str, IntArray] = {}
-    for foot, flat_rows in flat_of.items():
-        body = skeleton.body(foot)
-        while body.parent:
-            rows[body.name] = flat_rows
-            body = skeleton.body(body.parent)
-    return rows
+    return {body.name: flat_rows for foot, flat_rows in flat_of.items() for body in skeleton.path(foot)}
 
 
 def _mean_attitudes(
@@ -311,10 +305,8 @@ def _mean_rotation(R: FloatArray) -> FloatArray:
 def _place_foot_flat(skeleton: SkeletonRecipe, attitudes: dict[str, FloatArray], foot: str) -> None:
     """Rotate all segments of a leg by the smallest rotation that makes its foot flat on the floor."""
     turn = smallest_rotation(attitudes[foot][:, 1], _UP)
-    body = skeleton.body(foot)
-    while body.parent:
+    for body in skeleton.path(foot):
         attitudes[body.name] = turn @ attitudes[body.name]
-        body = skeleton.body(body.parent)
 
 
 def _mean_origins(

@@ -128,10 +128,11 @@ class PoseFigure:
     def _require_axes(self) -> None:
         """Raise StaticTrialError if a joint of a leg is not below the proximal one, or a hip is on the wrong side."""
         least_cosine = 0.7  # of a segment's long axis and the line between its joints
-        root = self.skeleton.root.name
+        root, soles = self.skeleton.root.name, [body.name for body in self.skeleton.bodies if body.sole is not None]
+        legs = {body.name for foot in soles for body in self.skeleton.path(foot)}
         for body in self.skeleton.bodies:
             centre = self.in_parent.get(body.name)
-            if centre is None or not body.side or body.name not in self._leg_bodies():
+            if centre is None or not body.side or body.name not in legs:
                 continue
             if body.parent == root:
                 fits, should = float(centre[2]) * SIDE_SIGN[body.side] > 0.0, f"on the {SIDE_NAMES[body.side]}"
@@ -144,16 +145,6 @@ class PoseFigure:
                     f"mm forward, up, right in {body.parent}, but should be {should}.",
                     "Rotate the segment axes, or store them as ISB axes (docs/markerless.md).",
                 )
-
-    def _leg_bodies(self) -> set[str]:
-        """Return the names of the bodies of both legs, from the hips to the feet."""
-        legs = set()
-        for foot in self.skeleton.bodies:
-            body = foot if foot.sole is not None else None
-            while body is not None and body.parent:
-                legs.add(body.name)
-                body = self.skeleton.body(body.parent)
-        return legs
 
     def _posture(self) -> dict[str, tuple[FloatArray, FloatArray]]:
         """Return axes and joint centre of every body in World, in the standing posture."""

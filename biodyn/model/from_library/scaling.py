@@ -31,7 +31,7 @@ from biodyn.model.from_library.skeleton_recipes import BodyRecipe, SkeletonRecip
 from biodyn.model.from_library.static_pose import StaticPose
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.model.observability import lock_unobservable
-from biodyn.model.skeleton import Inertia, SkeletonDefinition, static_angles
+from biodyn.model.skeleton import Inertia, static_angles
 
 
 def find_joint_centre_points(
@@ -84,7 +84,7 @@ def without_unseen_legs(
     moving = {body.definition.name for body in model.moving_segments}
     lost: dict[Side, list[str]] = {}
     for side, carrier in model.sole_body.items():
-        stiff = [name for name in _path_to_segment(model.skeleton, carrier) if name not in moving]
+        stiff = [body.name for body in reversed(model.skeleton.path(carrier)) if body.name not in moving]
         if stiff:
             lost[side] = stiff  # type: ignore[index]
     if not lost:
@@ -121,16 +121,6 @@ def _missing_marker_text(
     parts = [f"missing in the walk: {', '.join(dict.fromkeys(in_walk))}"] if in_walk else []
     parts += [f"missing in the static trial: {', '.join(dict.fromkeys(in_static))}"] if in_static else []
     return f" ({'; '.join(parts)})" if parts else ""
-
-
-def _path_to_segment(skeleton: SkeletonDefinition, name: str) -> list[str]:
-    """Return the names of the segments on the path from a child of the root to the segment `name`."""
-    chain = []
-    body = skeleton.body(name)
-    while body.parent:
-        chain.append(body.name)
-        body = skeleton.body(body.parent)
-    return chain[::-1]
 
 
 def attach_by_role(

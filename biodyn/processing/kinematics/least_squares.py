@@ -218,12 +218,9 @@ def heading(R_root: FloatArray, known: np.ndarray, frames: int, rate_hz: float) 
 def _stride_angles(model: SubjectModel, R_WB: dict[str, FloatArray], facing: FloatArray) -> FloatArray:
     """Return half the difference (K,) rad between the forward inclinations of right and left thigh; zero if a thigh is
     missing."""
-    root = model.skeleton.root.name
     leaning = {}
     for side, foot in model.sole_body.items():
-        body = model.skeleton.body(foot)
-        while body.parent and body.parent != root:
-            body = model.skeleton.body(body.parent)
+        body = model.skeleton.path(foot)[-1]
         down = np.einsum("tji,tj->ti", _rotations_about_vertical(facing), -R_WB[body.name][:, :, 1])
         leaning[side] = np.arctan2(down[:, 0], -down[:, 1])
     if set(leaning) != {"r", "l"}:
