@@ -42,12 +42,6 @@ class CurveModel:
     reach: float
     people: int
 
-    def predict(self, x: float) -> tuple[FloatArray, FloatArray]:
-        """Return mean and standard deviation (Q,) at a value of the covariate."""
-        offset = x - self.reference
-        mean = (offset ** np.arange(len(self.mean))) @ self.mean
-        return mean, np.exp(self.growth * offset) * self.sd
-
 
 @dataclass(frozen=True)
 class _WeightedCurves:
