@@ -306,3 +306,19 @@ def test_ticks_of_small_panels_have_room_beside_the_plot(size: float) -> None:
     for _, words in place.yticks:
         assert text_width(words, SMALL) <= place.left - TICK_GAP
     assert place.right < SMALL_WIDTH
+
+
+def test_a_curve_with_more_points_than_pixels_keeps_its_extremes() -> None:
+    x = np.linspace(0.0, 600.0, 60_000)
+    y = np.sin(3.0 * x) * np.cos(0.01 * x)
+    panel = Panel("Long", Axis("time (s)"), Axis("angle"), (Line(x, y, "right"),))
+    place = lay_out_figure(Figure("Long", (panel,))).places[0]
+    path = max(re.findall(r' d="M([^"]*)"', render_svg(Figure("Long", (panel,)))), key=len)
+    first, steps = (np.array(part.split(), dtype=np.int64).reshape(-1, 2) for part in path.split("l"))
+    drawn = np.concatenate([first, first + np.cumsum(steps, axis=0)])
+    whole = np.rint(10.0 * np.stack([place.x_pixels(x), place.y_pixels(y)], axis=1)).astype(np.int64)
+    assert len(drawn) < 0.2 * len(x)
+    for column in np.unique(whole[:, 0] // 5):
+        here, there = (points[points[:, 0] // 5 == column] for points in (drawn, whole))
+        assert (here[[0, -1]] == there[[0, -1]]).all()
+        assert (here[:, 1].min(), here[:, 1].max()) == (there[:, 1].min(), there[:, 1].max())

@@ -136,6 +136,7 @@ class TrialView:
 
         Exact for an error of one sign over the window, an upper bound for others.
         """
+        parameters = self.parameters  # before the table is made a second time, so that only one is in memory
         cycles = table_used_once(self.tables, "gait_cycles")
         changed = cycles["value"].to_numpy(dtype=np.float64, copy=True).reshape(-1, len(PERCENT))
         heads = cycles.iloc[:: len(PERCENT)]
@@ -143,7 +144,7 @@ class TrialView:
         for row, (name, side) in enumerate(keys):
             changed[row] += self.bands.get(name, {}).get(side, 0.0)
         shifted = trial_parameters(cycles.assign(value=changed.ravel()), self.tables["spatiotemporal"])
-        merged = self.parameters.merge(shifted, on=["parameter", "side", "cycle"], suffixes=("", "_shifted"))
+        merged = parameters.merge(shifted, on=["parameter", "side", "cycle"], suffixes=("", "_shifted"))
         merged["sd"] = (merged["value_shifted"] - merged["value"]).abs()
         return merged[merged["variable"].isin(list(self.bands))]
 
