@@ -12,12 +12,12 @@ from house import Count, House, size
 # names of functions, and from 66,395 with the gait deviation index, equal results of trials, sessions and studies, and colours of
 # the sides. 14 settings are the entries of corrections of single recordings (markers, contacts, events, cycles).
 CEILINGS = {
-    "code lines": 66_565,
-    "files": 395,
-    "dataclasses": 450,
+    "code lines": 65_500,
+    "files": 394,
+    "dataclasses": 445,
     "settings": 90,
     "settings of the estimate": 3,
-    "numeric constants": 530,
+    "numeric constants": 522,
     "finding codes": 110,  # plates-swapped was not counted while a function made its finding
     "single-importer modules": 4,
     "import circles": 0,
