@@ -166,7 +166,11 @@ def _compare(cases: list[Case], mine: Path, before: Path, record: Record, wordin
             relative, lost, text = table_difference(here["tables"][name], there["tables"][name], wording)
             largest[name] = max(largest.get(name, 0.0), relative)
             missing += lost
-            if relative > (ROUND_OFF_OF_SD if name == "joint_torques_sd" else ROUND_OFF) or lost or text:
+            if (
+                relative > (ROUND_OFF_OF_SD if name in ("joint_torques_sd", "joint_powers_sd") else ROUND_OFF)
+                or lost
+                or text
+            ):
                 words.append(
                     f"table {name}: {relative:.1e} relative, {lost} values missing{', ' + text if text else ''}"
                 )

@@ -226,9 +226,10 @@ def _entry_type(annotation: Any, part: str | int) -> Any:
             if issubclass(option, BaseModel) and "root" in option.model_fields:
                 return _entry_type(option.model_fields["root"].annotation, part)
             continue
-        inner = get_args(_without_metadata(option))
-        if inner and get_origin(option) is not Literal:
-            return inner[0 if isinstance(part, int) else -1]
+        plain = _without_metadata(option)
+        origin = get_origin(plain)
+        if isinstance(origin, type) and issubclass(origin, Mapping) == isinstance(part, str):
+            return get_args(plain)[-1 if isinstance(part, str) else 0]
     return None
 
 
