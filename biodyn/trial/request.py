@@ -123,6 +123,12 @@ def trial_request(
 
     Raises SettingsError for invalid settings or tables, SubjectError for an implausible mass or height.
     """
+    given = {
+        "mass_kg": mass_kg,
+        "height_m": height_m,
+        **{name: inputs.get(name) for name in ("age_years", "sex", "side")},
+    }
+    require_plausible_body(mass_kg, height_m)
     source = dict(settings) if isinstance(settings, Mapping) else settings
     options = settings_from(source, inputs.get("preset"), inputs.get("entries", ()))
     plates = inputs.get("plates")
@@ -136,9 +142,7 @@ def trial_request(
     stored = {} if file is None else file.content
     if options.model.osim is not None:  # the model has its own mass, unless one is given
         stored = {name: value for name, value in stored.items() if name != "mass_kg"}
-    given = {name: inputs.get(name) for name in ("age_years", "sex", "side")}
-    require_plausible_body(mass_kg, height_m)
-    options = with_subject_record(options, stored, {"mass_kg": mass_kg, "height_m": height_m, **given})
+    options = with_subject_record(options, stored, given)
     require_plausible_body(options.subject.mass_kg, options.subject.height_m)
     return TrialRequest(
         path=Path(trial),
@@ -149,7 +153,11 @@ def trial_request(
         ik_setup=inputs.get("ik_setup"),
         scale_setup=inputs.get("scale_setup"),
         companions=None if companions is None else tuple(Path(path) for path in companions),
-        user_files=(*user_files_of_settings(settings, options), *calibration_files, *([] if file is None else [file])),
+        user_files=(
+            *user_files_of_settings(settings, options.table_names),
+            *calibration_files,
+            *([] if file is None else [file]),
+        ),
         plate_calibration=plates,
         files=inputs.get("files"),
         memory=inputs.get("memory") or SessionMemory(),

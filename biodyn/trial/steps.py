@@ -93,9 +93,9 @@ from biodyn.uncertainty.torque_bands import torque_bands
 def read_recordings(trial: TrialRequest) -> LoadedTrial:
     """Read the walk and its static trial if necessary, and apply the calibration of the plates."""
     files = with_plate_calibration(trial.read(), trial.plate_calibration)
+    require_plates(files.walk)
     body = PoseBody() if files.source == "poses" else MarkerBody()
     body.require_supported_settings(trial.settings)
-    require_plates(files.walk)
     return next_stage(trial, LoadedTrial, files=files, walk=files.walk, static=files.static, body=body)
 
 

@@ -18,13 +18,12 @@ from biodyn.io.segment_poses import require_known_system, require_seen_segment, 
 from biodyn.library.pose_systems import find_pose_system
 from biodyn.library.toml_files import UserFile, read_user_toml
 from biodyn.model.from_library.markersets import recognise_marker_set
-from biodyn.model.from_library.user_tables import load_user_tables
+from biodyn.model.from_library.user_tables import TableChoice, load_user_tables
 from biodyn.processing.calibration.standing_posture import CalibrationSource
 from biodyn.recording import Markers, PlateCalibration, Recording, SegmentPoses, quietest_part
 from biodyn.recording.stillness import QUIET_RANGE_M
 from biodyn.session import StaticSearch, find_static, other_person_warning
 from biodyn.session.static_trials import DOUBTFUL_BODY_M, SAME_BODY_M, body_difference_m
-from biodyn.settings import Settings
 
 #: Given instead of a static trial: none is searched, and the walk itself is used for calibration.
 NO_STATIC = "none"
@@ -396,9 +395,9 @@ def require_plates(recording: Recording) -> None:
         )
 
 
-def user_files_of_settings(settings: object, options: Settings) -> tuple[UserFile, ...]:
+def user_files_of_settings(settings: object, tables: TableChoice) -> tuple[UserFile, ...]:
     """Return the checked files of the user for an analysis: the settings file, and every table given by its path."""
-    files = load_user_tables(options.table_names)
+    files = load_user_tables(tables)
     if isinstance(settings, (str, Path)):
         return (read_user_toml(settings, "settings file", SettingsError), *files)
     return files
