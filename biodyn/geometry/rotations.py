@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from scipy.spatial.transform import Rotation
 
 _TO_SCIPY = [1, 2, 3, 0]  # w x y z -> x y z w
+_CYCLIC = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+_W = 3  # index of w after x y z
 
 
 def _rotation_class() -> type[Rotation]:
@@ -30,8 +33,29 @@ def matrices_from_axis_angle(axis: FloatArray, angle: FloatArray | float) -> Flo
 
 
 def quaternion_from_matrix(R: FloatArray) -> FloatArray:
-    """Return the unit quaternion w x y z (4,) of a rotation matrix (3, 3); its first non-zero component is positive."""
-    return np.asarray(_rotation_class().from_matrix(R).as_quat(canonical=True, scalar_first=True))
+    """Return the unit quaternion w x y z (4,) of a rotation matrix (3, 3); its first non-zero component is positive.
+
+    The largest component is computed first, the others by division by it (Markley 2008, doi 10.2514/1.31730).
+    """
+    rows: list[list[float]] = np.asarray(R, dtype=np.float64).tolist()
+    trace = rows[0][0] + rows[1][1] + rows[2][2]
+    sizes = [rows[0][0], rows[1][1], rows[2][2], trace]
+    i = sizes.index(max(sizes))
+    xyzw = [0.0] * 4
+    if i == _W:
+        for a, b, c in _CYCLIC:
+            xyzw[a] = rows[c][b] - rows[b][c]
+        xyzw[_W] = 1.0 + trace
+    else:
+        _, j, k = _CYCLIC[i]
+        xyzw[i] = 1.0 - trace + 2.0 * rows[i][i]
+        xyzw[j] = rows[j][i] + rows[i][j]
+        xyzw[k] = rows[k][i] + rows[i][k]
+        xyzw[_W] = rows[k][j] - rows[j][k]
+    x, y, z, w = xyzw
+    first = next(part for part in (w, x, y, z) if part)  # w is zero for a half turn
+    length = math.copysign(math.sqrt(x * x + y * y + z * z + w * w), first)
+    return np.array([w, x, y, z]) / length
 
 
 def matrices_from_quaternions(quaternions: FloatArray) -> FloatArray:
@@ -48,6 +72,13 @@ def continuous_quaternions(quaternions: FloatArray) -> FloatArray:
     unit = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
     signs = np.where(np.einsum("ij,ij->i", unit[1:], unit[:-1]) < 0.0, -1.0, 1.0)
     return unit * np.concatenate(([1.0], np.cumprod(signs)))[:, None]
+
+
+def rotate_by_quaternions(quaternions: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Return vectors (T, 3) rotated by unit quaternions w x y z (T, 4)."""
+    axis = quaternions[:, 1:]
+    twice = 2.0 * cross(axis, vectors)
+    return vectors + quaternions[:, :1] * twice + cross(axis, twice)
 
 
 def cardan_zxy(R: FloatArray) -> FloatArray:

@@ -37,10 +37,14 @@ def test_frames_without_a_pose_stay_without(angles: np.ndarray):
     assert back[8] == pytest.approx(R[8], abs=1e-14)
 
 
-def test_quaternions_of_both_signs_are_one_matrix(angles: np.ndarray):
+def test_quaternions_and_matrices_turn_vectors_alike(angles: np.ndarray):
     R = rotations.matrices_from_cardan_zxy(angles)
     quaternions = np.array([rotations.quaternion_from_matrix(each) for each in R])
+    vectors = np.random.default_rng(4).normal(size=(50, 3))
     assert (quaternions[:, 0] >= 0.0).all()
+    assert rotations.rotate_by_quaternions(quaternions, vectors) == pytest.approx(
+        rotations.rotate_vectors(R, vectors), abs=1e-14
+    )
     assert rotations.matrices_from_quaternions(-quaternions) == pytest.approx(R, abs=1e-14)
 
 

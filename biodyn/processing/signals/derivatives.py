@@ -9,7 +9,7 @@ import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
 from biodyn.conventions import FloatArray
-from biodyn.geometry.rotations import continuous_quaternions, cross, matrices_from_quaternions, rotate_vectors
+from biodyn.geometry.rotations import continuous_quaternions, cross, rotate_by_quaternions
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording.motion import Motion
 
@@ -42,13 +42,12 @@ class ConfigurationSpline:
         q[:, part], qdot[:, part], qddot[:, part] = _normalise_curve(q[:, part], qdot[:, part], qddot[:, part])
         conjugate = q[:, part] * (1.0, -1.0, -1.0, -1.0)
         omega_B = 2.0 * _product_vector(conjugate, qdot[:, part])
-        R_BW = matrices_from_quaternions(conjugate)
-        v_B = rotate_vectors(R_BW, qdot[:, :3])
+        v_B = rotate_by_quaternions(conjugate, qdot[:, :3])
         v[:, :3], v[:, 3:_BASE_V] = omega_B, v_B
         # The other term of the derivative, conj(qdot) qdot, has a zero vector part.
         vdot[:, :3] = 2.0 * _product_vector(conjugate, qddot[:, part])
         # Derivative of the components R^T pdot: the spatial acceleration (RBDA 2.11), not R^T pddot.
-        vdot[:, 3:_BASE_V] = rotate_vectors(R_BW, qddot[:, :3]) - cross(omega_B, v_B)
+        vdot[:, 3:_BASE_V] = rotate_by_quaternions(conjugate, qddot[:, :3]) - cross(omega_B, v_B)
         return q, v, vdot
 
 
