@@ -23,8 +23,8 @@ _MARGIN_FRAMES = 11
 def continuous_zxy(R: FloatArray, rate_hz: float) -> FloatArray:
     """Return angles (T, 3) rad about Z, X, Y of R (T, 3, 3) = Rz Rx Ry, without jumps; NaN where R is.
 
-    The first is within half a turn of level in each stretch, the second within a quarter turn; the third, a heading, continues from
-    the previous stretch.
+    The first is within half a turn of level in each stretch, the second within a quarter turn; the third, a heading, continues
+    from the previous stretch.
     """
     # Shorter stretches may consist of wrong poses.
     long_s = 0.2
