@@ -13,10 +13,10 @@ from collections import defaultdict
 
 import numpy as np
 from common import Record, Stopwatch, Table, parser_of, real_recordings, tell
-from common.laboratory_channels import compare_with_lab_software, walks_with_lab_outputs
+from common.laboratory_channels import compare_with_lab_software, stance_frames, walks_with_lab_outputs
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.conventions import SIDES, BoolArray, Side
+from biodyn.conventions import SIDES
 from biodyn.errors import BiodynError
 from biodyn.trial.run import analyse_trial
 
@@ -78,22 +78,12 @@ def _powers(analysis: TrialAnalysis) -> list[tuple[str, tuple[float, float]]]:
             if channel is None or load is None:
                 continue
             theirs, ours = channel.values[:, _POWER_COMPONENT], load.power / analysis.subject.mass_kg
-            known = _stance(analysis, side) & np.isfinite(theirs) & np.isfinite(ours) & (theirs != 0.0)
+            known = stance_frames(analysis, side) & np.isfinite(theirs) & np.isfinite(ours) & (theirs != 0.0)
             if known.sum() >= _LEAST_FRAMES:
                 difference = (ours - theirs)[known]
                 r = float(np.corrcoef(ours[known], theirs[known])[0, 1])
                 rows.append((joint, (r, float(np.sqrt(np.mean(difference**2))))))
     return rows
-
-
-def _stance(analysis: TrialAnalysis, side: Side) -> BoolArray:
-    """Frames (T,) of the side's assigned contacts."""
-    time_s = analysis.time_s
-    stance = np.zeros(len(time_s), dtype=bool)
-    for contact in analysis.contacts:
-        if contact.decision == "assigned" and contact.side == side:
-            stance |= (time_s >= contact.start_s) & (time_s <= contact.end_s)
-    return stance
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
                 continue
             theirs = channel.values[:, entry["component"]] * entry.get("scale", 1.0)
             ours = entry["sign"] * _computed_curve(analysis, entry, side)
-            frames = _stance_frames(analysis, side) & np.isfinite(theirs) & np.isfinite(ours) & (theirs != 0.0)
+            frames = stance_frames(analysis, side) & np.isfinite(theirs) & np.isfinite(ours) & (theirs != 0.0)
             if frames.sum() < _LEAST_FRAMES:
                 continue
             # an unfiltered result is compared with the unfiltered channel
@@ -118,7 +118,8 @@ def _computed_curve(analysis: TrialAnalysis, entry: dict[str, Any], side: str) -
     return load.moment[entry["frame"]][:, entry["axis"]] / analysis.subject.mass_kg
 
 
-def _stance_frames(analysis: TrialAnalysis, side: str) -> BoolArray:
+def stance_frames(analysis: TrialAnalysis, side: str) -> BoolArray:
+    """Return the frames (T,) of the assigned contacts of a side."""
     time_s = analysis.time_s
     stance = np.zeros(len(time_s), dtype=bool)
     for contact in analysis.contacts:

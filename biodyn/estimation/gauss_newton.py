@@ -257,7 +257,8 @@ def solve_problem(
         # -- template of foot strikes
         if first < number == last:
             step = step + template_step(problem, model.multibody, path, torques, factor, step)
-        without_template = first < number == last and certainty and problem.strikes_known
+        has_template = problem.strikes_known and problem.sizes.strikes_alike_share > 0.0
+        without_template = first < number == last and certainty and has_template
         if number < last or without_template:
             del normal, balance, torques, factor  # the next equations need as much memory: 80 MB in 10 s of walking
         if without_template:
