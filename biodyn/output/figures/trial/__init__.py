@@ -124,8 +124,9 @@ class TrialView:
         for name, entry in self.record["model"].get("variables", {}).items():
             column = f"{entry['variable']}_{entry['side']}" if entry["side"] else entry["variable"]
             table = table.rename(columns={f"{name}{TORQUE_SD}": f"{column}{TORQUE_SD}"})
-        powers = (name for name in ("joint_powers_sd",) if name in self.tables)
-        tables = [table, *(table_used_once(self.tables, name) for name in powers)]
+        tables = [table]
+        if "joint_powers_sd" in self.tables:
+            tables.append(table_used_once(self.tables, "joint_powers_sd"))
         bands = [cycle_bands(each, self.tables["spatiotemporal"], self.mass_kg, self.curves) for each in tables]
         return {variable: of_sides for each in bands for variable, of_sides in each.items()}
 
