@@ -432,7 +432,8 @@ def minimise(
     status = CONVERGED if done else STOPPED
     if done:
         if damped:  # damping hides coordinates that the markers do not determine
-            least = solve(of, t, RIDGE, False)
+            # for a constant False, which is a separate type, the function would be compiled again
+            least = solve(of, t, RIDGE, coarse and not done)
         if least < LEAST_PIVOT or is_any_unseen(of, t):
             status = UNDETERMINED
     return cost, iterations, status
