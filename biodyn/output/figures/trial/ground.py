@@ -14,10 +14,12 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side, with_side
 from biodyn.output.figures.curves import (
     COLUMNS,
     MEAN,
+    MOST_SINGLE,
     UNMEASURED_KEY,
     cycle_figure,
     cycle_panel,
     display_table,
+    evenly_spaced_rows,
     force_lines,
     lowest_panel_labels,
     shade_unmeasured,
@@ -117,7 +119,10 @@ for _place, _entry in enumerate(display_table()["figure"]):
     )
 
 
-_TOP_VIEW_CAPTION = "Plates seen from above: foot outlines at mid-contact and paths of the centre of pressure."
+_TOP_VIEW_CAPTION = (
+    "Plates seen from above: foot outlines at mid-contact and paths of the centre of pressure, of at most "
+    f"{MOST_SINGLE} contacts of each foot with each plate."
+)
 
 
 @figure("centre_of_pressure", place=30, needs=("ground_reaction", "contacts"), section="ground")
@@ -146,8 +151,10 @@ def centre_of_pressure_figure(trial: TrialView) -> Figure | None:
         for side in SIDES
         if f"centre_of_pressure_{side}_x_m" in ground
     }
-    for contact, outlines in zip(trial.tables["contacts"].to_dict("records"), _sole_outlines(trial), strict=False):
-        layers += _contact_layers(time_s, paths, contact, outlines, low, high)
+    contacts, soles = trial.tables["contacts"], _sole_outlines(trial)
+    alike = contacts.groupby(["plate", "side", "decision"], dropna=False, observed=True).indices.values()
+    for row in sorted(row for rows in alike for row in rows[evenly_spaced_rows(len(rows))].tolist()):
+        layers += _contact_layers(time_s, paths, contacts.iloc[row], soles[row], low, high)
     panel = Panel(
         "Centre of pressure (top view)",
         Axis("forward, direction of World X (m)", limits=(float(low[0]), float(high[0])), grid=True),

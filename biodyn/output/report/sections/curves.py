@@ -12,6 +12,7 @@ import pandas as pd
 from biodyn.conventions import SIDE_NAMES, SIDES, WHOLE_CYCLE, FloatArray, Side
 from biodyn.library.tables import segment_title
 from biodyn.output.figures.curves import (
+    MOST_SINGLE,
     CycleCurves,
     cycle_count_text,
     cycle_keys,
@@ -92,7 +93,8 @@ def describe_panel(page: TrialPage, name: str) -> Described:
 
 
 def cycle_counts_text(curves: Mapping[str, Mapping[str, CycleCurves]]) -> str:
-    """Return the number of cycles by side: "motion: right 2, left 2; loads: right 1 (2 in part), left 2".
+    """Return the number of cycles by side: "motion: right 2, left 2; loads: right 1 (2 in part), left 2", and how many of them
+    are drawn if not all.
 
     A cycle with known stance and swing counts as complete, a cycle with unknown stance as partial. Its end may be missing:
     the next strike begins a stance that need not hit a plate.
@@ -103,6 +105,8 @@ def cycle_counts_text(curves: Mapping[str, Mapping[str, CycleCurves]]) -> str:
         names = [name for panels in rows for name in panels if name in curves]
         if names:
             parts.append(f"{part}: {', '.join(_cycle_counts_of_side(curves, names, side) for side in SIDES)}")
+    if any(len(cycles.values) > MOST_SINGLE for sides in curves.values() for cycles in sides.values()):
+        parts.append(f"drawn: {MOST_SINGLE} of each side, evenly spaced")
     return "; ".join(parts)
 
 
