@@ -236,11 +236,12 @@ def write_view(view: TrialView, folder: Path, pack: bool = False) -> None:
 def _write_table(name: str, table: pd.DataFrame, folder: Path, pack: bool, min_packed_cells: int = 1000) -> None:
     """Write a table as CSV, or as Parquet if it is large enough to save space."""
     known = TABLES.get(name)
-    decimals, coarser = (DECIMALS, {}) if known is None else (known.decimals, dict(known.coarser))
+    decimals = DECIMALS if known is None else known.decimals
     if pack and table.size >= min_packed_cells:
+        coarser = {} if known is None else known.packed_decimals(map(str, table.columns))
         (folder / packed_table_path(name)).write_bytes(to_parquet(table, decimals, coarser))
     else:
-        write_csv(table, folder / table_path(name), decimals, coarser)
+        write_csv(table, folder / table_path(name), decimals, {} if known is None else known.coarser)
 
 
 def _write_record_and_arrays(view: TrialView, folder: Path, pack: bool) -> None:
