@@ -231,7 +231,7 @@ class TrialAnalysis:
         return replace(
             self,
             model=raw.raw_fit.model,
-            fit=raw.raw_fit,
+            fit=raw.raw_fit.with_link_poses(),
             dynamics=raw.raw_dynamics,
             reaction=raw.raw_reaction,
             estimate=None,

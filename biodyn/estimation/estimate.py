@@ -45,11 +45,11 @@ from biodyn.estimation.unknown_parameters import (
 )
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.inverse_dynamics import Dynamics, KnownLoads, known_loads, solve_dynamics
-from biodyn.processing.kinematics.skeleton_fit import Fit
+from biodyn.processing.kinematics.skeleton_fit import Fit, link_poses
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import GroundReaction
-from biodyn.rigid_body import body_poses, integrate
+from biodyn.rigid_body import integrate
 from biodyn.uncertainty.parameter_sensitivities import ParameterEffects
 from biodyn.uncertainty.propagation_inputs import Magnitudes, TrialInputs
 from biodyn.uncertainty.settings import UncertaintySettings
@@ -313,9 +313,7 @@ def _solve_window(
 def _fit_with_estimated_motion(inputs: TrialInputs, model: SubjectModel, q: FloatArray) -> Fit:
     """Return the fit with the estimated motion q (T, nq); other frames keep the fitted motion."""
     raw = inputs.fit
-    mb = model.multibody
-    R, p = body_poses(mb, np.where(raw.solved[:, None], q, mb.neutral_q()))
-    R[~raw.solved], p[~raw.solved] = np.nan, np.nan
+    R, p = link_poses(model, q, raw.solved)
     error = np.linalg.norm(inputs.fitted_positions(inputs.unfiltered_markers) - model.marker_positions(R, p), axis=2)
     return replace(
         raw,

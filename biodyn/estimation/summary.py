@@ -31,8 +31,8 @@ class EstimateSummary:
     """Changes made by an estimate.
 
     Attributes:
-        raw_fit, raw_dynamics, raw_reaction: fitted motion before the estimate, its dynamics, and the ground reaction with the
-            same filter.
+        raw_fit, raw_dynamics, raw_reaction: fitted motion before the estimate (without poses of the links), its dynamics, and
+            the ground reaction with the same filter.
         force_cutoff_hz: cut-off of the plate forces in the estimate.
         residual_before, residual_after: RMS of the base residual, force (N) and moment (Nm), each over its known frames.
         residual_unclosed: RMS residual of the estimate before its elimination.
@@ -100,7 +100,7 @@ def summarise_estimate(
     distance = np.linalg.norm(places[1] - places[0], axis=2)[known]
     mass_kg = raw.model.mass_kg
     return EstimateSummary(
-        raw_fit=raw,
+        raw_fit=raw.without_link_poses(),
         raw_dynamics=inputs.dynamics,
         raw_reaction=inputs.reaction,
         force_cutoff_hz=force_cutoff_hz,
