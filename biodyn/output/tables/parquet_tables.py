@@ -88,7 +88,8 @@ def _encode_column(values: pd.Series, decimals: int, coarser: Mapping[str, int])
         numbers, digits = values.to_numpy(dtype=np.float64, na_value=np.nan), coarser.get(str(values.name), decimals)
         scale = 10.0**digits
         with np.errstate(over="ignore"):
-            largest = float(np.rint(np.nanmax(np.abs(numbers), initial=0.0) * scale))
+            ends = np.fmin.reduce(numbers, initial=0.0), np.fmax.reduce(numbers, initial=0.0)
+            largest = float(np.rint(max(-ends[0], ends[1]) * scale))
         if largest < 2.0**53:
 
             def encode_counts(rows: slice) -> Any:
