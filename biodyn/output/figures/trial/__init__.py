@@ -138,6 +138,7 @@ class TrialView:
         """
         parameters = self.parameters  # before the table is made a second time, so that only one is in memory
         cycles = table_used_once(self.tables, "gait_cycles")
+        cycles = cycles[cycles["variable"].isin(list(self.bands))]
         changed = cycles["value"].to_numpy(dtype=np.float64, copy=True).reshape(-1, len(PERCENT))
         heads = cycles.iloc[:: len(PERCENT)]
         keys = zip(heads["variable"].astype(str), heads["side"].astype(str), strict=True)
