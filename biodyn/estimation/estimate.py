@@ -165,15 +165,17 @@ def estimate_trial(
             corrected = replace(loads, wrenches=plates.remove_errors(loads.wrenches, parameters.plates.values))
             trial = replace(trial, model=solution.model, loads=corrected, sizes=sizes)
     assert parameters is not None  # there is at least one window
+    model, moving, sizes = trial.model, trial.moving, trial.sizes
+    del trial, problem, solution, elimination  # the largest arrays, before those of the result
     q = motion.q.copy()
-    q[trial.moving] = integrate(trial.model.multibody, q[trial.moving], update[trial.moving])
-    fit = _fit_with_estimated_motion(inputs, trial.model, q)
+    q[moving] = integrate(model.multibody, q[moving], update[moving])
+    fit = _fit_with_estimated_motion(inputs, model, q)
     reaction = correct_reaction(reaction, sides, plates, parameters.plates.values)
     dynamics = solve_dynamics(fit, reaction)
     walks = 1 + len(others)
     effects = None
     if bands:
-        effects = _parameter_effects(trial.model, unknowns, precision, inputs.rate_hz, walks)
+        effects = _parameter_effects(model, unknowns, precision, inputs.rate_hz, walks)
     errors = parameters.plates
     summary = summarise_estimate(
         inputs,
@@ -182,7 +184,7 @@ def estimate_trial(
         unknowns,
         parameters.inertias,
         force_cutoff_hz,
-        balance_errors(trial.sizes, inputs.rate_hz),
+        balance_errors(sizes, inputs.rate_hz),
         unbalanced,
         plates.summary(errors.values, errors.suggested, errors.suggested_sd),
         random,

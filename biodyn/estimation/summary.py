@@ -96,8 +96,10 @@ def summarise_estimate(
     steps = np.zeros((1, len(columns)))
     if known.any():
         steps = difference(model.multibody, raw.motion.q[known], fit.motion.q[known])[:, columns]
-    places = [model.marker_positions(f.link_R_W, f.link_p_W) for f in (raw, fit)]
-    distance = np.linalg.norm(places[1] - places[0], axis=2)[known]
+    moved_m = model.marker_positions(fit.link_R_W, fit.link_p_W)
+    moved_m -= model.marker_positions(raw.link_R_W, raw.link_p_W)
+    distance = np.linalg.norm(moved_m, axis=2)[known]
+    del moved_m
     mass_kg = raw.model.mass_kg
     return EstimateSummary(
         raw_fit=raw.without_link_poses(),

@@ -229,9 +229,11 @@ def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
     loads = known_loads(fit, reaction)
     tau = np.full_like(motion.v, np.nan)
     transmitted = np.full((len(tau), len(model.multibody.body_names), 6), np.nan)
-    tau[known], transmitted[known] = inverse_dynamics_with_joint_wrenches(
-        model.multibody, motion.q[known], motion.v[known], motion.vdot[known], loads.wrenches[known], loads.links
-    )
+    frames, frames_at_once = np.flatnonzero(known), 5000  # which bounds the memory
+    for rows in np.split(frames, range(frames_at_once, len(frames), frames_at_once)):
+        tau[rows], transmitted[rows] = inverse_dynamics_with_joint_wrenches(
+            model.multibody, motion.q[rows], motion.v[rows], motion.vdot[rows], loads.wrenches[rows], loads.links
+        )
     torques = np.where(loads.torque_valid, tau[:, [c.v_index for c in model.coordinates]], np.nan)
     return mask_unknown_dynamics(fit, reaction, loads, tau, torques, transmitted)
 
