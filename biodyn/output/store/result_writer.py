@@ -253,12 +253,12 @@ def _write_record_and_arrays(view: TrialView, folder: Path, pack: bool) -> None:
             for name, values in arrays.items():
                 is_source = "tau_known" in arrays and name in ("q", "foot_wrenches")  # of the omitted arrays
                 rounded = values if is_source else round_array(values, len(view.arrays["time_s"]))
-                content = io.BytesIO()
+                stream = io.BytesIO()
                 # Fortran order: samples of one curve are more similar than values of one frame, and compress better
-                np.lib.format.write_array(content, np.asfortranarray(rounded), allow_pickle=False)
+                np.lib.format.write_array(stream, np.asfortranarray(rounded), allow_pickle=False)
                 # bzip2 needs half the space for markers; level 1 takes a quarter of the time of level 6, for 2 % more space
                 method = zipfile.ZIP_BZIP2 if values.dtype == np.float32 else zipfile.ZIP_DEFLATED
-                archive.writestr(f"{name}.npy", content.getbuffer(), method, compresslevel=1)
+                archive.writestr(f"{name}.npy", stream.getbuffer(), method, compresslevel=1)
     else:
         # object arrays do not occur; NumPy 1.26 would store the argument `allow_pickle` as an additional array
         unpacked: dict[str, Any] = dict(view.arrays)
