@@ -100,7 +100,7 @@ def check_marker_gaps(trial: TrialFacts, limit: float) -> CheckResult:
 @check(
     "gaps",
     "Gaps",
-    compares="filled and unfilled gaps, compared with the gaps that other markers can bridge on the plates",
+    compares="longest unfilled gap on the plates that is longer than other markers can bridge",
     causes="markers hidden from the cameras",
     kind="result",
     place=70,
@@ -117,17 +117,18 @@ def check_gaps_during_contacts(trial: TrialFacts, limit: float) -> CheckResult:
     filled = len(gaps) - len(unfilled)
     what = "marker" if trial.analysis.pose_misfit is None else "segment"
     text = f"{filled} filled, {len(unfilled)} not filled." if gaps else f"No {what} had a gap."
-    longest = max(unfilled, key=lambda gap: gap.last - gap.first, default=None)
-    length_s = 0.0 if longest is None else (longest.last - longest.first + 1) / trial.rate_hz
-    if longest is not None:
+    if unfilled:
+        longest = max(unfilled, key=lambda gap: gap.last - gap.first)
         text += (
-            f" The longest is {labels[longest.marker]}, {length_s:.2f} s, which was excluded from the fit in these "
-            "frames."
+            f" The longest is {labels[longest.marker]}, {(longest.last - longest.first + 1) / trial.rate_hz:.2f} s, "
+            "which was excluded from the fit in these frames."
         )
     long = trial.long_gaps
+    if not long:
+        return CheckResult("pass", text, 0.0)
     names = ", ".join(dict.fromkeys(labels[gap.marker] for gap in long))
-    hint = f"Fill {names} in the capture software if other cameras recorded the marker." if long else ""
-    return CheckResult("warn" if long else "pass", text, length_s, hint=hint)
+    hint = f"Fill {names} in the capture software if other cameras recorded the marker."
+    return CheckResult("warn", text, max(gap.last - gap.first + 1 for gap in long) / trial.rate_hz, hint=hint)
 
 
 def find_swapped_markers(

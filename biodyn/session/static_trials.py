@@ -327,7 +327,11 @@ def find_static(
         choice = choose_static(facts, recording.markers, readable, same_person=bool(among))
         candidates = (*choice.candidates, *spoilt)
         if choice.path is None:
-            reason = _nothing_found_text(candidates, folders, format_of(path).title)
+            c3d = () if among else _c3d_files_nearby(path, max_headers)
+            if new := [other for other in c3d if other not in paths]:
+                paths += new
+                continue
+            reason = _nothing_found_text(candidates, folders)
             return StaticSearch(None, reason, recording, None, candidates, folders)
         try:
             static = read(choice.path)
@@ -393,6 +397,12 @@ def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Pat
             return False
 
     return nearby_recordings(nearby_folders(walk.parent), walk, has_same_format, max_headers)
+
+
+def _c3d_files_nearby(walk: Path, most: int) -> list[Path]:
+    """Return the C3D files near the walk: a laboratory may export only the walks to another format, as for subject DM of the
+    Knee Grand Challenge (Fregly et al. 2012, doi 10.1002/jor.22023)."""
+    return nearby_recordings(nearby_folders(walk.parent), walk, lambda path: path.suffix.lower() == ".c3d", most)
 
 
 def are_on_same_body(walk: Path, static: Path) -> bool | None:
@@ -558,9 +568,9 @@ def _check_candidate(walk: FileFacts, candidate: StaticCandidate, fit: MarkerFit
     return replace(candidate, reasons=tuple(reasons))
 
 
-def _nothing_found_text(candidates: Sequence[StaticCandidate], folders: Sequence[Path], title: str) -> str:
+def _nothing_found_text(candidates: Sequence[StaticCandidate], folders: Sequence[Path]) -> str:
     where = ", ".join(f"'{folder}'" for folder in folders[:6]) + (" ..." if len(folders) > 6 else "")
-    files = f"{len(candidates)} {title} {'file' if len(candidates) == 1 else 'files'}"
+    files = f"{len(candidates)} {'recording' if len(candidates) == 1 else 'recordings'}"
     text = f"No static trial was found among {files} in {where}"
     if candidates:
         text += f"; the nearest, {candidates[0].path.name}, is not used because {candidates[0].rejected}"

@@ -62,6 +62,19 @@ def test_companions_are_of_the_walks_own_format(walk, standing):
     assert [c.path for c in search.candidates] == [search.path]
 
 
+def test_a_static_trial_in_c3d_serves_walks_in_another_format(walk, standing):
+    """Of subject DM of the Knee Grand Challenge the walks are TRC files, and the static trial is a C3D file."""
+    path, static = walk("walk.c3d", anna()), standing("static.c3d", anna())
+    write_trc(path.with_suffix(".trc"), read_c3d(path).markers)
+    search = find_static(path.with_suffix(".trc"))
+    assert search.path == static
+    assert search.reason.startswith("static.c3d is used as the static trial: ")
+    static.unlink()
+    search = find_static(path.with_suffix(".trc"))
+    assert search.path is None
+    assert search.reason.startswith("No static trial was found among 1 recording in ")
+
+
 def test_from_a_recording_that_is_already_read(walk, standing):
     path, static = walk("walk.c3d", anna()), standing("static.c3d", anna())
     recording = read_c3d(path)

@@ -259,6 +259,7 @@ def test_only_a_long_gap_that_was_left_warns(gap: Gap, status: str) -> None:
     still = replace(still, mapping=replace(still.mapping, unknown=labels), gaps=(gap,))
     check = by_code(still)["gaps"]
     assert check.status == status
+    assert check.value == (pytest.approx(71 / still.recording.markers.rate_hz) if status == "warn" else 0.0)
     assert (labels[0] in check.hint) == (status == "warn")
 
 

@@ -299,7 +299,7 @@ def _parquet_sheet(path: Path, content: bytes) -> Sheet:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
         if file.metadata.num_rows * max(file.metadata.num_columns, 1) > ReaderLimits.PARQUET_CELLS:
             raise InputFileError(f"'{path.name}' contains more numbers than a recording of motion can have.")
-        table = file.read()
+        table = file.read(use_threads=False)
         names, columns = [], []
         for name, column in zip(table.column_names, table.columns, strict=True):
             kind = column.type

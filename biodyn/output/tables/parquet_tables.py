@@ -118,7 +118,7 @@ def from_parquet(content: bytes) -> pd.DataFrame:
         file = pq.ParquetFile(pa.BufferReader(content))
         if file.metadata.num_rows * file.metadata.num_columns > most_cells:
             raise OSError("it has more cells than any table of a result")
-        table, scales = file.read(), json.loads((file.metadata.metadata or {})[_DECIMALS_KEY])
+        table, scales = file.read(use_threads=False), json.loads((file.metadata.metadata or {})[_DECIMALS_KEY])
         return pd.DataFrame({name: _decode_values(table[name], scales.get(name)) for name in table.column_names})
     except (pa.ArrowException, OSError, KeyError, TypeError) as error:
         raise ValueError(f"it is not a complete packed table ({error})") from error

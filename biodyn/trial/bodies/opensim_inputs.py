@@ -139,9 +139,9 @@ def _with_y_up(recording: Recording, keep_heading: bool) -> tuple[Recording, Flo
     message = (
         f"{axis} of the laboratory is up; markers and plates are rotated to the ground frame of the model with Y up"
         + (
-            "and unchanged X; given forces must be in this frame."
+            " and unchanged X; given forces must be in this frame."
             if turn is _Z_UP
-            else "and X in the direction of travel."
+            else " and X in the direction of travel."
         )
     )
     return recording.rotated(turn), turn, [Diagnostic("model-ground", "info", message)]
