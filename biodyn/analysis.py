@@ -286,18 +286,8 @@ class TrialAnalysis:
         factor, fit = self.settings.limits.physiological_factor, self.fit
         inputs = (
             # not the fit itself, whose poses would be kept with the cycles
-            *(
-                self.model,
-                fit.motion,
-                fit.solved,
-                fit.lost,
-                fit.states,
-                self.base_angles,
-                self.points,
-                self.reaction,
-                self.dynamics,
-                self.subject.mass_kg,
-            ),
+            *(fit.motion, fit.solved, fit.lost, fit.states),
+            *(self.model, self.base_angles, self.points, self.reaction, self.dynamics, self.subject.mass_kg),
             *(self.recording, self.contacts, self.propagation, self.settings, self.events, self.activity),
         )
         return self.shared_cycles.get_or_compute(

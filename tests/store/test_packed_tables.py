@@ -18,7 +18,7 @@ import biodyn
 from biodyn.cli import app
 from biodyn.errors import ResultError
 from biodyn.output.store.folder import packed_table_path, record_digest
-from biodyn.output.store.result_writer import add_files, round_array
+from biodyn.output.store.result_writer import add_files, packed_decimals, round_array
 from biodyn.output.tables import TABLES
 from biodyn.output.tables.csv import read_csv, write_rows
 from biodyn.output.tables.parquet_tables import from_packed_version_0_2, from_parquet, to_parquet
@@ -133,7 +133,7 @@ def test_a_packed_result_opens_with_the_same_tables(both: tuple[Path, Path]) -> 
     assert set(text.table_names) - left_out == set(tight.table_names)
     for name in tight.table_names:
         whole, packed = text.table(name), tight.table(name)
-        coarser = TABLES[name].packed_decimals(map(str, whole.columns)) if _is_packed(both[1], name) else {}
+        coarser = packed_decimals(name, map(str, whole.columns)) if _is_packed(both[1], name) else {}
         for (
             column,
             digits,

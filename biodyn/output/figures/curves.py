@@ -24,8 +24,6 @@ def display_table() -> dict[str, Any]:
 
 # Number of cycles from which their standard deviation is drawn instead of single curves.
 _SPREAD_FROM = 4
-#: Most single curves or contacts of a kind in a picture or list; no reader distinguishes more.
-MOST_SINGLE = 50
 COLUMNS = 3
 #: Widths of a mean and of a single curve.
 MEAN, SINGLE = 2.3, 0.8
@@ -66,8 +64,8 @@ def curves_by_variable(gait_cycles: pd.DataFrame) -> dict[str, dict[str, CycleCu
 
 
 def evenly_spaced_rows(count: int) -> IntArray:
-    """Return the rows of `count` curves that are drawn singly: all, or `MOST_SINGLE` evenly spaced ones from first to last."""
-    return np.linspace(0, count - 1, min(count, MOST_SINGLE)).round().astype(np.int64)
+    """Return the rows of `count` curves that are drawn singly: all, or the most (`most_single` in display.toml), evenly spaced."""
+    return np.linspace(0, count - 1, min(count, display_table()["most_single"])).round().astype(np.int64)
 
 
 def cycle_figure(

@@ -27,7 +27,6 @@ from biodyn.verification.replay import OpenLoopReplay, TrackedReplay
     place=30,
     description="Contributions of gravity, inertia, velocity and ground reaction to every joint torque, tidy.",
     coarser={"value": 4},  # same decimals as the joint moments
-    coarser_when_packed={"value": 3},
 )
 def joint_torque_parts_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return one row per frame, coordinate and contribution (gravity, inertia, velocity, ground), Nm; they sum to

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -26,7 +26,6 @@ class Table:
         request: sentence on how to request an optional table.
         when_packed: whether packed results include it; False for a table that can be recomputed from the recording.
         decimals: decimals of its numbers in files. coarser: smaller numbers of decimals, by column.
-        coarser_when_packed: smaller numbers of decimals in packed results, by column or unit, such as "_Nm".
     """
 
     name: str
@@ -37,15 +36,6 @@ class Table:
     when_packed: bool = True
     decimals: int = DECIMALS
     coarser: Mapping[str, int] = field(default_factory=dict)
-    coarser_when_packed: Mapping[str, int] = field(default_factory=dict)
-
-    def packed_decimals(self, columns: Iterable[str]) -> dict[str, int]:
-        """Return the smaller numbers of decimals of these columns in packed results."""
-        fewer = self.coarser_when_packed
-        return {
-            **self.coarser,
-            **{c: fewer[key] for c in columns for key in (c, f"_{c.rpartition('_')[2]}") if key in fewer},
-        }
 
     def is_available(self, analysis: TrialAnalysis) -> bool:
         """Return True if an analysis has this table."""
@@ -66,7 +56,6 @@ def table(
     when_packed: bool = True,
     decimals: int = DECIMALS,
     coarser: Mapping[str, int] | None = None,
-    coarser_when_packed: Mapping[str, int] | None = None,
 ) -> Callable[[Maker], Maker]:
     """Return a decorator that registers a function as a table of a trial.
 
@@ -74,8 +63,7 @@ def table(
     """
 
     def register(make: Maker) -> Maker:
-        fewer = coarser or {}, coarser_when_packed or {}
-        TABLES.add(name, Table(name, description, make, needs, request, when_packed, decimals, *fewer), place)
+        TABLES.add(name, Table(name, description, make, needs, request, when_packed, decimals, coarser or {}), place)
         return make
 
     return register

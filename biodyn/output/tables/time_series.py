@@ -17,15 +17,12 @@ from biodyn.processing.dynamics.opensim_inverse_dynamics import ModelMotion
 from biodyn.processing.signals.filtering import finite_rms
 
 _QUANTITY_UNITS = {"moment": "Nm", "force": "N"}
-# 1 mNm, 1 mN and 1 mW, at most 1/200 of the smallest band, and 1e-4 degrees.
-_PACKED_DECIMALS = {"_Nm": 3, "_N": 3, "_W": 3, "_deg": 4}
 
 
 @table(
     "joint_angles",
     place=10,
     description="Time series of base angles (deg), base position (m) and all coordinates (deg).",
-    coarser_when_packed=_PACKED_DECIMALS,
 )
 def joint_angles_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return base angles, deg, base position in World, m, and every free coordinate, deg; NaN if unsolved.
@@ -51,7 +48,6 @@ def joint_angles_table(analysis: TrialAnalysis) -> pd.DataFrame:
     "joint_torques",
     place=20,
     description="Torque of every coordinate (Nm) and base residual over time, with reasons for missing values.",
-    coarser_when_packed=_PACKED_DECIMALS,
 )
 def joint_torques_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the generalised torque of every free coordinate, Nm, positive if it accelerates the coordinate in positive
@@ -95,7 +91,6 @@ def _imported_columns(
     place=40,
     description="Net moment and force at every joint centre in three frames, tidy.",
     coarser=dict.fromkeys("xyz", 4),
-    coarser_when_packed=dict.fromkeys("xyz", 3),
 )
 def joint_moments_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the net moment (Nm) and force (N) of the proximal on the distal segment at every joint centre, tidy.
@@ -133,12 +128,7 @@ def joint_moments_table(analysis: TrialAnalysis) -> pd.DataFrame:
     )
 
 
-@table(
-    "joint_powers",
-    place=50,
-    description="Power of every joint over time, W.",
-    coarser_when_packed=_PACKED_DECIMALS,
-)
+@table("joint_powers", place=50, description="Power of every joint over time, W.")
 def joint_powers_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return the power of the torques of every joint, W, positive if energy is generated."""
     columns = {"time_s": analysis.time_s}
@@ -147,12 +137,7 @@ def joint_powers_table(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-@table(
-    "joint_power_parts",
-    place=51,
-    description="Power of every joint by plane over time, W.",
-    coarser_when_packed=_PACKED_DECIMALS,
-)
+@table("joint_power_parts", place=51, description="Power of every joint by plane over time, W.")
 def joint_power_parts_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return torque times rate about the axes of every joint by plane, W; the parts sum to the power of the joint.
 
@@ -169,7 +154,6 @@ def joint_power_parts_table(analysis: TrialAnalysis) -> pd.DataFrame:
     "ground_reaction",
     place=60,
     description="Force, centre of pressure and free moment of each foot over time, in World.",
-    coarser_when_packed=_PACKED_DECIMALS,
 )
 def ground_reaction_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """Return force (N), centre of pressure (m) and vertical free moment (Nm) of each foot in World, with `measured` and

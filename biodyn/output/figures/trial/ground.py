@@ -14,7 +14,6 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side, with_side
 from biodyn.output.figures.curves import (
     COLUMNS,
     MEAN,
-    MOST_SINGLE,
     UNMEASURED_KEY,
     cycle_figure,
     cycle_panel,
@@ -121,7 +120,7 @@ for _place, _entry in enumerate(display_table()["figure"]):
 
 _TOP_VIEW_CAPTION = (
     "Plates seen from above: foot outlines at mid-contact and paths of the centre of pressure, of at most "
-    f"{MOST_SINGLE} contacts of each foot with each plate."
+    f"{display_table()['most_single']} contacts of each foot with each plate."
 )
 
 

@@ -12,7 +12,6 @@ import pandas as pd
 from biodyn.conventions import SIDE_NAMES, SIDES, WHOLE_CYCLE, FloatArray, Side
 from biodyn.library.tables import segment_title
 from biodyn.output.figures.curves import (
-    MOST_SINGLE,
     CycleCurves,
     cycle_count_text,
     cycle_keys,
@@ -105,8 +104,9 @@ def cycle_counts_text(curves: Mapping[str, Mapping[str, CycleCurves]]) -> str:
         names = [name for panels in rows for name in panels if name in curves]
         if names:
             parts.append(f"{part}: {', '.join(_cycle_counts_of_side(curves, names, side) for side in SIDES)}")
-    if any(len(cycles.values) > MOST_SINGLE for sides in curves.values() for cycles in sides.values()):
-        parts.append(f"drawn: {MOST_SINGLE} of each side, evenly spaced")
+    most = display_table()["most_single"]
+    if any(len(cycles.values) > most for sides in curves.values() for cycles in sides.values()):
+        parts.append(f"drawn: {most} of each side, evenly spaced")
     return "; ".join(parts)
 
 

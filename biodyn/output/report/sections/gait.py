@@ -9,7 +9,7 @@ import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.library.toml_files import load_table
-from biodyn.output.figures.curves import MOST_SINGLE
+from biodyn.output.figures.curves import display_table
 from biodyn.output.figures.style import SIDE_COLORS, report_setting
 from biodyn.output.report.formatted_parameters import NormRow, evidence_text, format_decimal, norm_rows, parameter_label
 from biodyn.output.report.page import Data
@@ -65,10 +65,11 @@ def _mean_and_sd_entry(values: FloatArray, unit: str) -> dict[str, Any] | None:
 def contacts_section(page: TrialPage) -> Data:
     """Return a row per contact (time, decision, reason, evidence) and per gait event: the first of each decision and source."""
     table, all_events = page.tables["contacts"], page.tables["events"].astype({"side": str})
+    most = display_table()["most_single"]
     decided = ("plate", "side", "start_s", "end_s", "decision", "reason")
     evidence = [name for name in table.columns if name not in decided]
     rows = []
-    for contact in table.groupby("decision").head(MOST_SINGLE).to_dict("records"):
+    for contact in table.groupby("decision").head(most).to_dict("records"):
         side = str(contact["side"]) if isinstance(contact["side"], str) else ""
         rows.append(
             {
@@ -90,18 +91,9 @@ def contacts_section(page: TrialPage) -> Data:
             str(event["event"]).replace("_", " "),
             str(event["source"]),
         )
-        for event in all_events.groupby("source").head(MOST_SINGLE).to_dict("records")
+        for event in all_events.groupby("source").head(most).to_dict("records")
     ]
-    shown = ((rows, len(table), "contacts"), (events, len(all_events), "events"))
-    return {
-        "contacts": rows,
-        "events": events,
-        "omitted": [
-            f"{count} {name} (table {name}), of which {len(listed)} are shown"
-            for listed, count, name in shown
-            if len(listed) < count
-        ],
-    }
+    return {"contacts": rows, "events": events, "counts": (len(table), len(all_events))}
 
 
 @SECTIONS.section("ground", place=50, title="Ground reaction force (GRF)", folded=True)
