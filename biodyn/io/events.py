@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from biodyn.conventions import Side
 from biodyn.diagnostics import Diagnostic
@@ -90,31 +91,22 @@ def _normalised_name(name: str) -> str:
 def _event_kind_and_side(label: str, context: str) -> tuple[EventKind | None, Side | None]:
     """Return the kind and side of an event from its label and context, such as 'Foot Strike1' + 'Left', 'RHS', 'left toe off'."""
     word = keep_letters(label)
-    side = _side_of_word(keep_letters(context))
-    kind = _event_kind(word)
+    side: Side | None = _meaning("sides", keep_letters(context))
+    kind: EventKind | None = _meaning("events", word)
     if kind is not None:
         return kind, side
     for named, words in load_name_table()["sides"].items():
         for side_word in sorted(words, key=len, reverse=True):
-            if word.startswith(side_word) and (kind := _event_kind(word[len(side_word) :])) is not None:
+            if word.startswith(side_word) and (kind := _meaning("events", word[len(side_word) :])) is not None:
                 return kind, side or named  # type: ignore[return-value]
-            if word.endswith(side_word) and (kind := _event_kind(word[: -len(side_word)])) is not None:
+            if word.endswith(side_word) and (kind := _meaning("events", word[: -len(side_word)])) is not None:
                 return kind, side or named  # type: ignore[return-value]
     return None, None
 
 
-def _event_kind(word: str) -> EventKind | None:
-    for kind, words in load_name_table()["events"].items():
-        if word in words:
-            return kind  # type: ignore[no-any-return]
-    return None
-
-
-def _side_of_word(word: str) -> Side | None:
-    for side, words in load_name_table()["sides"].items():
-        if word in words:
-            return side  # type: ignore[no-any-return]
-    return None
+def _meaning(table: str, word: str) -> Any:
+    """Return the kind of event or the side that a word names, by the table "events" or "sides"; None if unknown."""
+    return next((meaning for meaning, words in load_name_table()[table].items() if word in words), None)
 
 
 # -- notes -------------------------------------------------------------------------------------------------------------

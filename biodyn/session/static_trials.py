@@ -273,37 +273,36 @@ def largest_body_difference_m(same_name: bool, doubtful: bool) -> float:
 
 
 @dataclass(frozen=True)
-class StaticSearch:
-    """Result of the search for a static trial.
+class StaticChoice:
+    """The static trial of a walk among given files.
 
     Attributes:
-        path: the static trial, None if none was found.
-        reason: one sentence: the choice and its reason, or the searched folders if none was found.
-        walk: recording of the walk; recording: recording of the static trial (both already read).
-        candidates: all examined files, the best first.
-        folders: searched folders.
-        diagnostics: notes on the choice for the user.
+        path: the static trial, None if none is suitable.
         why: reasons for the choice as a clause without full stop; "" if none was found.
+        candidates: all examined files, the best first.
+        diagnostics: notes on the choice for the user.
     """
 
     path: Path | None
+    why: str = ""
+    candidates: tuple[StaticCandidate, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StaticSearch(StaticChoice):
+    """Result of the search for a static trial.
+
+    Attributes:
+        reason: one sentence: the choice and its reason, or the searched folders if none was found.
+        walk: recording of the walk; recording: recording of the static trial (both already read).
+        folders: searched folders.
+    """
+
     reason: str
     walk: Recording
     recording: Recording | None = None
-    candidates: tuple[StaticCandidate, ...] = ()
-    folders: tuple[Path, ...] = field(default=())
-    diagnostics: tuple[Diagnostic, ...] = ()
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class StaticChoice:
-    """The static trial of a walk among given files (None if none is suitable); attributes as in `StaticSearch`."""
-
-    path: Path | None
-    why: str = ""
-    candidates: tuple[StaticCandidate, ...] = ()
-    diagnostics: tuple[Diagnostic, ...] = ()
+    folders: tuple[Path, ...] = ()
 
 
 def find_static(
@@ -325,22 +324,21 @@ def find_static(
     while True:
         readable = [other for other in paths if all(other != c.path for c in spoilt)]
         choice = choose_static(facts, recording.markers, readable, same_person=bool(among))
-        candidates = (*choice.candidates, *spoilt)
+        choice = replace(choice, candidates=(*choice.candidates, *spoilt))
         if choice.path is None:
             c3d = () if among else _c3d_files_nearby(path, max_headers)
             if new := [other for other in c3d if other not in paths]:
                 paths += new
                 continue
-            reason = _nothing_found_text(candidates, folders)
-            return StaticSearch(None, reason, recording, None, candidates, folders)
+            reason = _nothing_found_text(choice.candidates, folders)
+            return StaticSearch(**vars(choice), reason=reason, walk=recording, folders=folders)
         try:
             static = read(choice.path)
         except InputFileError as error:
             spoilt.append(replace(choice.candidates[0], rejected=error.message))
             continue
         reason = f"{choice.path.name} is used as the static trial: {choice.why}."
-        notes = choice.diagnostics
-        return StaticSearch(choice.path, reason, recording, static, candidates, folders, notes, choice.why)
+        return StaticSearch(**vars(choice), reason=reason, walk=recording, recording=static, folders=folders)
 
 
 def choose_static(walk: FileFacts, markers: Markers, paths: Sequence[Path], same_person: bool = False) -> StaticChoice:

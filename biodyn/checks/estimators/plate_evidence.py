@@ -20,7 +20,7 @@ from biodyn.processing.contacts.ground_reaction import STANCE_DELAY_S
 from biodyn.processing.contacts.plate_loads import centre_of_pressure
 from biodyn.processing.dynamics.inverse_dynamics import Dynamics
 from biodyn.processing.kinematics.skeleton_fit import Fit
-from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.signals.filtering import finite_stretches, widen_mask
 from biodyn.recording import Contact, PlateWrench
 from biodyn.recording.stillness import median_over_frames
 from biodyn.rigid_body import dynamics as whole_body
@@ -135,7 +135,9 @@ def collect_evidence(
     bearing = {side: outline.bearing for side, outline in outlines.items()}
     loads = _find_load_intervals(contacts, plates, len(required), rate_hz)
     vertical = np.stack([plate.wrench[:, 4] for plate in plates])
-    widened = {side: _widen_stance(bearing[side], rate_hz, smear_s + STANCE_DELAY_S, smear_s) for side in SIDES}
+    # margins for the spread of filtered forces and the delay of detected strikes
+    margins = round((smear_s + STANCE_DELAY_S) * rate_hz), round(smear_s * rate_hz)
+    widened = {side: widen_mask(bearing[side], *margins) for side in SIDES}
     stances = [(side, first, stop) for side in SIDES for first, stop in finite_stretches(bearing[side])]
     spans = np.array([stance[1:] for stance in stances], dtype=np.int64).reshape(-1, 2)
     matched_steps: list[tuple[MatchedStep, tuple[Side, int, int] | None, float]] = []
@@ -295,14 +297,6 @@ def _mark_whole_stances(
         )
         for step, stance, share in matched_steps
     )
-
-
-def _widen_stance(stance: BoolArray, rate_hz: float, before_s: float, after_s: float) -> BoolArray:
-    """Return stance frames with margins for the spread of filtered forces and the delay of detected strikes."""
-    wide = stance.copy()
-    for first, stop in finite_stretches(stance):
-        wide[max(first - round(before_s * rate_hz), 0) : stop + round(after_s * rate_hz)] = True
-    return wide
 
 
 def _overlap_fractions(load: tuple[int, int], stances: IntArray) -> FloatArray:

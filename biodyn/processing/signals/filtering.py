@@ -49,11 +49,11 @@ def finite_stretches(finite: BoolArray) -> list[tuple[int, int]]:
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
-def widen_mask(mask: BoolArray, frames: int) -> BoolArray:
-    """Return the mask (T,) with each run of True extended by a number of frames on both sides."""
+def widen_mask(mask: BoolArray, frames: int, after: int | None = None) -> BoolArray:
+    """Return the mask (T,) with each run of True extended by a number of frames on both sides; after: another number after it."""
     wide = mask.copy()
     for first, stop in finite_stretches(mask):
-        wide[max(first - frames, 0) : stop + frames] = True
+        wide[max(first - frames, 0) : stop + (frames if after is None else after)] = True
     return wide
 
 
