@@ -64,7 +64,7 @@ def curves_by_variable(gait_cycles: pd.DataFrame) -> dict[str, dict[str, CycleCu
 
 
 def evenly_spaced_rows(count: int) -> IntArray:
-    """Return the rows of `count` curves that are drawn singly: all, or the most (`most_single` in display.toml), evenly spaced."""
+    """Return the rows of `count` curves that are drawn singly: all, or `most_single` of display.toml, evenly spaced."""
     return np.linspace(0, count - 1, min(count, display_table()["most_single"])).round().astype(np.int64)
 
 
