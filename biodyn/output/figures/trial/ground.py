@@ -153,7 +153,7 @@ def centre_of_pressure_figure(trial: TrialView) -> Figure | None:
     contacts, soles = trial.tables["contacts"], _sole_outlines(trial)
     alike = contacts.groupby(["plate", "side", "decision"], dropna=False, observed=True).indices.values()
     for row in sorted(int(rows[k]) for rows in alike for k in evenly_spaced_rows(len(rows))):
-        layers += _contact_layers(time_s, paths, contacts.iloc[row], soles[row], low, high)
+        layers += _contact_layers(time_s, paths, contacts.iloc[row].to_dict(), soles[row], low, high)
     panel = Panel(
         "Centre of pressure (top view)",
         Axis("forward, direction of World X (m)", limits=(float(low[0]), float(high[0])), grid=True),
