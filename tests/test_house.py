@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from house import Count, House, size
 
+pytestmark = pytest.mark.slow  # reading all sources takes as long as twenty walks
+
 # Lower a ceiling with every change that makes the program smaller. Code lines rose from 64,115 when `biodyn plates` (pole trials,
 # walks in both directions) and the subject record came in, from 64,546 with `biodyn open`, EMG, bands of powers and longer
 # names of functions, and from 66,395 with the gait deviation index, equal results of trials, sessions and studies, and colours of

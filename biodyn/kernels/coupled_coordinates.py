@@ -16,15 +16,7 @@ from typing import Final, NamedTuple
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.kernels.array_bundles import register_bundle
 from biodyn.kernels.inverse_kinematics import (
-    COARSE_ITERATIONS,
-    COARSE_STEP,
     CONVERGED,
-    CURVATURE_STEP,
-    HOLDING_DAMPING,
-    LEAST_PIVOT,
-    LONGEST_STEP,
-    QUADRATIC_RATE,
-    RIDGE,
     STOPPED,
     UNDETERMINED,
     UNSEEN,
@@ -33,8 +25,9 @@ from biodyn.kernels.inverse_kinematics import (
     fill_marker_errors,
     fill_weights,
     gather_moments,
+    minimise,
 )
-from biodyn.kernels.jit import kernel, merged, part
+from biodyn.kernels.jit import kernel, part
 
 GIVEN: Final = 0  # a coordinate q
 SAME: Final = 1  # another value
@@ -233,9 +226,10 @@ def _target_cost(goal, row, total, q):
 
 
 @part
-def _solve_step(goal, limits, damping, coarse, room):
+def _solve_step(of, t, damping, coarse):
     """Fill step with the minimum of the damped quadratic model within the limits; return the smallest relative pivot."""
-    n = room.step.shape[0]
+    _, _, _, goal, _, _, _, room = of
+    n, limits = room.step.shape[0], min(t, goal.lower.shape[0] - 1)
     q, pinned, step, H, L = room.q, room.pinned, room.step, room.hessian, room.factors
     for j in range(n):
         low, high = goal.lower[limits, j], goal.upper[limits, j]
@@ -293,79 +287,41 @@ def _solve_step(goal, limits, damping, coarse, room):
     return least
 
 
-@merged
-def _fit_frame(tree, problem, laws, goal, t, total, restart, tolerance, max_iterations, work, evaluated, room):
-    """Minimise the cost of frame t, starting from room.q; return (cost, iterations, status)."""
-    q, trial, n = room.q, room.trial, room.step.shape[0]
-    limits, row = min(t, goal.lower.shape[0] - 1), min(t, goal.targets.shape[0] - 1)
-    coarse = restart
-    for j in range(n):
-        trial[j] = min(max(q[j], goal.lower[limits, j]), goal.upper[limits, j])
-    damping = 1e-2 if restart else 0.0
-    exact, stuck, done, damped = False, False, False, False
-    cost, size, last, least, iterations = math.inf, math.inf, 0.0, 0.0, 0
-    while True:
-        evaluate_functions(laws, trial, work.step.shape[0], evaluated, work.trial)
-        trial_cost = evaluate_cost(tree, problem, work.trial, t, work) + _target_cost(goal, row, total, trial)
-        if trial_cost <= cost or size < tolerance:
-            for j in range(n):
-                q[j] = trial[j]
-            cost = trial_cost
-            ahead = exact and last > 0.0 and damping == 0.0
-            if ahead:
-                ahead = max(QUADRATIC_RATE, size / (last * last)) * size * size < 0.1 * tolerance
-            done = done or (not coarse and (size < tolerance or ahead))
-            if done or stuck or iterations >= max_iterations:
-                break
-            if coarse and (size < COARSE_STEP or iterations >= COARSE_ITERATIONS):
-                coarse = False
-            exact = size < CURVATURE_STEP and not coarse
-            if size < math.inf:
-                damping = 0.0 if damping < 1e-4 else 0.1 * damping
-            last = size if size < math.inf else 0.0
-            gather_moments(tree, problem, t, work)
-            assemble_equations(tree, exact, work)
-            fill_gradients(laws, evaluated)
-            transform_to_coordinates(tree, laws, evaluated, work.hessian, work.force, exact, room.hessian, room.force)
-            _add_target_terms(goal, row, total, room)
-        else:
-            damping = max(10.0 * damping, 1e-3)
-            if damping > 1e8 or iterations >= max_iterations:  # no descent in any direction: limited by rounding
-                done = size < 1e-6
-                stuck = True
-                for j in range(n):
-                    trial[j] = q[j]
-                continue
-        iterations += 1
-        least = _solve_step(goal, limits, damping + RIDGE, coarse, room)
-        if 0.0 < least < LEAST_PIVOT and damping < HOLDING_DAMPING:
-            damping = HOLDING_DAMPING
-            least = _solve_step(goal, limits, damping, coarse, room)
-        damped = damping > 0.0
-        if least > 0.0:
-            size = 0.0
-            for j in range(n):
-                size = max(size, abs(room.step[j]))
-            shorter = LONGEST_STEP / size if size > LONGEST_STEP else 1.0
-            size = min(size, LONGEST_STEP)
-            for j in range(n):
-                low, high = goal.lower[limits, j], goal.upper[limits, j]
-                trial[j] = min(max(q[j] + shorter * room.step[j], low), high)
-        else:  # not convex: repeat without the curvature, which makes it convex, then with damping
-            if not exact:
-                damping = max(10.0 * damping, 1e-6)
-            size = math.inf
-            for j in range(n):
-                trial[j] = q[j]
-    status = CONVERGED if done else STOPPED
-    if done:
-        if damped:  # damping hides coordinates that the markers do not determine
-            least = _solve_step(goal, limits, RIDGE, False, room)
-        for j in range(n):
-            unseen = not room.hessian[j, j] > 0.0 and goal.lower[limits, j] < goal.upper[limits, j]
-            if unseen or least < LEAST_PIVOT:
-                status = UNDETERMINED
-    return cost, iterations, status
+@part
+def _evaluate(of, t):
+    tree, problem, laws, goal, total, work, evaluated, room = of
+    row = min(t, goal.targets.shape[0] - 1)
+    evaluate_functions(laws, room.trial, work.step.shape[0], evaluated, work.trial)
+    return evaluate_cost(tree, problem, work.trial, t, work) + _target_cost(goal, row, total, room.trial)
+
+
+@part
+def _assemble(of, t, exact):
+    tree, problem, laws, goal, total, work, evaluated, room = of
+    gather_moments(tree, problem, t, work)
+    assemble_equations(tree, exact, work)
+    fill_gradients(laws, evaluated)
+    transform_to_coordinates(tree, laws, evaluated, work.hessian, work.force, exact, room.hessian, room.force)
+    _add_target_terms(goal, min(t, goal.targets.shape[0] - 1), total, room)
+
+
+@part
+def _move(of, t):
+    """Fill trial = q + step within the limits."""
+    _, _, _, goal, _, _, _, room = of
+    limits = min(t, goal.lower.shape[0] - 1)
+    for j in range(room.q.shape[0]):
+        room.trial[j] = min(max(room.q[j] + room.step[j], goal.lower[limits, j]), goal.upper[limits, j])
+
+
+@part
+def _is_any_unseen(of, t):
+    _, _, _, goal, _, _, _, room = of
+    limits = min(t, goal.lower.shape[0] - 1)
+    unseen = False
+    for j in range(room.q.shape[0]):
+        unseen = unseen or (not room.hessian[j, j] > 0.0 and goal.lower[limits, j] < goal.upper[limits, j])
+    return unseen
 
 
 @kernel
@@ -391,6 +347,7 @@ def coupled_inverse_kinematics(
             restart = tries > 0
             continue
         best, turns, k = math.inf, 0, 1 if restart else 0
+        limits = min(t, goal.lower.shape[0] - 1)
         wait = max(wait - 1, 0)
         while True:  # 0: from the previous frame, then from every start, then from the best of them
             if 0 < k <= tries:
@@ -399,9 +356,15 @@ def coupled_inverse_kinematics(
             elif k > tries:
                 for j in range(n):
                     room.q[j] = room.best[j]
-            frame_cost, steps, state = _fit_frame(
-                tree, problem, laws, goal, t, total, 0 < k <= tries, tolerance, max_iterations, work, evaluated, room
-            )
+            for j in range(n):
+                low, high = goal.lower[limits, j], goal.upper[limits, j]
+                room.trial[j] = min(max(room.q[j], low), high)
+            at_start = 0 < k <= tries
+            of = (tree, problem, laws, goal, total, work, evaluated, room)
+            frame_cost, steps, state = minimise(
+                _evaluate, _assemble, _solve_step, _move, _is_any_unseen, of, t, at_start, False, at_start, tolerance,
+                max_iterations, room.q, room.trial, room.step,
+            )  # fmt: skip
             turns += steps
             cost[t], status[t] = frame_cost, state
             if k > tries:

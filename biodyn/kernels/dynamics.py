@@ -1,4 +1,4 @@
-"""Inverse and forward dynamics, mass matrix and whole-body sums of a tree (Featherstone 2008).
+"""Inverse and forward dynamics, and mass matrix of a tree (Featherstone 2008).
 
 Recursive Newton-Euler algorithm (Table 5.1): for each link i outwards, in link axes, spatial vectors [angular; linear]:
     v_i = iXp v_p + S_i qd_i
@@ -19,14 +19,11 @@ plain sums; the joint Jacobians have the same columns:
     Ic_i = I_i + sum of Ic of the children,   F_j = Ic_i s_j  (j a coordinate of joint i),
     M_jk = s_k . F_j   for every coordinate k on the path from j to the root.
 A composite inertia is ten numbers: the mass of the subtree, which q does not change, first moment h and inertia about O.
-
-Whole body (section 2.10): each link's momentum [L; P] = I_i v_i about its origin is moved to the world origin and summed.
 """
 
 from __future__ import annotations
 
 from biodyn.kernels.jit import inline, kernel
-from biodyn.kernels.kinematics import shift_motion
 from biodyn.kernels.lanes import (
     WIDTH,
     LaneMemory,
@@ -594,54 +591,7 @@ def joint_columns(tree, q, J, work):
         copy_to_frames(matrix, J, first)
 
 
-#: Columns of the result: m c, momentum [L; P] about the world origin, kinetic and potential energy.
-COLUMNS = 11
-
-
-@kernel
-def whole_body_sums(tree, q, v, result, work):
-    """Fill result (T, 11) for q (T, nq), v (T, nv); see COLUMNS."""
-    n, nv = tree.parent.shape[0], v.shape[1]
-    links, sums = work, work[n * _RNEA_ROW * WIDTH :]
-    v_lanes, q_lanes = work[(n * _RNEA_ROW + COLUMNS) * WIDTH :], work[(n * _RNEA_ROW + COLUMNS + nv) * WIDTH :]
-    g = tree.gravity_W
-    zero = broadcast3((0.0, 0.0, 0.0))
-    for first in range(0, q.shape[0], WIDTH):
-        copy_from_frames(q_lanes, q, first)
-        copy_from_frames(v_lanes, v, first)
-        moment, L_W, P_W, kinetic = zero, zero, zero, zero[0]
-        for i in range(n):
-            here, there = i * _RNEA_ROW, tree.parent[i] * _RNEA_ROW
-            R, p = joint_pose(tree, i, LaneMemory(q_lanes))
-            w, u = joint_motion(tree, i, LaneMemory(v_lanes))
-            if tree.parent[i] >= 0:
-                w_C, u_C = shift_motion(R, p, load3(links, there + _W), load3(links, there + _V))
-                w, u = add(w, w_C), add(u, u_C)
-                R_WP = load9(links, there + _R)
-                p = add(load3(links, there + _P), rotate(R_WP, p))
-                R = compose(R_WP, R)
-            store9(links, here + _R, R)
-            store3(links, here + _P, p)
-            store3(links, here + _W, w)
-            store3(links, here + _V, u)
-            m, h = tree.mass[i], row3(tree.first_moment, i)
-            if m > 0.0:
-                P = add(scale(u, m), cross(w, h))
-                L = add(symmetric_product(row6(tree.inertia_origin, i), w), cross(h, u))
-                kinetic = kinetic + 0.5 * (dot(w, L) + dot(u, P))
-                P = rotate(R, P)
-                P_W = add(P_W, P)
-                L_W = add(L_W, add(rotate(R, L), cross(p, P)))
-                moment = add(moment, add(scale(p, m), rotate(R, h)))
-        store3(sums, 0, moment)
-        store3(sums, 3, L_W)
-        store3(sums, 6, P_W)
-        store(sums, 9 * WIDTH, kinetic)
-        store(sums, 10 * WIDTH, -dot(moment, (g[0], g[1], g[2])))
-        copy_to_frames(sums, result, first)
-
-
 def work_size(tree: Tree, numbers: int = 0) -> int:
     """Return the size of `work` of the other kernels of this file; numbers: size of one frame of a matrix result."""
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
-    return ((n + 1) * _RNEA_ROW + 7 * nv + n + COLUMNS + numbers) * WIDTH
+    return ((n + 1) * _RNEA_ROW + 6 + 7 * nv + n + numbers) * WIDTH

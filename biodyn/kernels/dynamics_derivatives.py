@@ -130,13 +130,14 @@ def cross_force(a, b):
 @inline
 def matrix_product(matrix, i, a):
     """Return A a, with the 6x6 matrix A in row i of `matrix` (rows of 36)."""
+    at = 36 * i
     return (
-        _row_product(matrix, i, 0, a),
-        _row_product(matrix, i, 6, a),
-        _row_product(matrix, i, 12, a),
-        _row_product(matrix, i, 18, a),
-        _row_product(matrix, i, 24, a),
-        _row_product(matrix, i, 30, a),
+        _row_product(matrix, at, a),
+        _row_product(matrix, at + 6, a),
+        _row_product(matrix, at + 12, a),
+        _row_product(matrix, at + 18, a),
+        _row_product(matrix, at + 24, a),
+        _row_product(matrix, at + 30, a),
     )
 
 
@@ -151,39 +152,35 @@ def _set_element(matrix, i, k, x):
 
 
 @inline
-def _row_product(matrix, i, k, a):
-    return (
-        _element(matrix, i, k) * a[0]
-        + _element(matrix, i, k + 1) * a[1]
-        + _element(matrix, i, k + 2) * a[2]
-        + _element(matrix, i, k + 3) * a[3]
-        + _element(matrix, i, k + 4) * a[4]
-        + _element(matrix, i, k + 5) * a[5]
-    )
+def _row_product(matrix, field, a):
+    b, c = load3(matrix, field), load3(matrix, field + 3)
+    return b[0] * a[0] + b[1] * a[1] + b[2] * a[2] + c[0] * a[3] + c[1] * a[4] + c[2] * a[5]
 
 
 @inline
 def transposed_matrix_product(matrix, i, a):
     """Return A^T a, with the 6x6 matrix A in row i of `matrix` (rows of 36)."""
+    at = 36 * i
     return (
-        _column_product(matrix, i, 0, a),
-        _column_product(matrix, i, 1, a),
-        _column_product(matrix, i, 2, a),
-        _column_product(matrix, i, 3, a),
-        _column_product(matrix, i, 4, a),
-        _column_product(matrix, i, 5, a),
+        _column_product(matrix, at, a),
+        _column_product(matrix, at + 1, a),
+        _column_product(matrix, at + 2, a),
+        _column_product(matrix, at + 3, a),
+        _column_product(matrix, at + 4, a),
+        _column_product(matrix, at + 5, a),
     )
 
 
 @inline
-def _column_product(matrix, i, k, a):
+def _column_product(matrix, field, a):
+    at = field * WIDTH
     return (
-        _element(matrix, i, k) * a[0]
-        + _element(matrix, i, k + 6) * a[1]
-        + _element(matrix, i, k + 12) * a[2]
-        + _element(matrix, i, k + 18) * a[3]
-        + _element(matrix, i, k + 24) * a[4]
-        + _element(matrix, i, k + 30) * a[5]
+        load(matrix, at) * a[0]
+        + load(matrix, at + 6 * WIDTH) * a[1]
+        + load(matrix, at + 12 * WIDTH) * a[2]
+        + load(matrix, at + 18 * WIDTH) * a[3]
+        + load(matrix, at + 24 * WIDTH) * a[4]
+        + load(matrix, at + 30 * WIDTH) * a[5]
     )
 
 

@@ -322,9 +322,11 @@ def _factorise(tree, stride, damping, work):
 
 
 @part
-def _solve_step(tree, problem, stride, damping, coarse, work):
+def _solve_step(of, t, damping, coarse):
     """Fill step with the minimum of the damped quadratic model within the limits; return the smallest relative pivot."""
+    tree, problem, work = of
     nv = work.step.shape[0]
+    stride = work.hessian.shape[0] // nv
     q, pinned, step = work.q, work.pinned, work.step
     for j in range(nv):
         unmoved = not work.diagonal[j] > 0.0 or problem.lower[j] >= problem.upper[j]
@@ -360,42 +362,24 @@ def _solve_step(tree, problem, stride, damping, coarse, work):
     return least
 
 
-@part
-def _take_step(tree, problem, q, step, result):
-    """Fill result = q (+) step; free joints translate and rotate separately, one-axis joints stay within their limits."""
-    for i in range(tree.parent.shape[0]):
-        kind, a, b = tree.kind[i], tree.idx_q[i], tree.idx_v[i]
-        if kind == SPHERICAL or kind == FREE:
-            at = a + 3 if kind == FREE else a
-            w, x, y, z = q[at], q[at + 1], q[at + 2], q[at + 3]
-            if kind == FREE:
-                shift = rotate(quaternion_to_matrix(w, x, y, z), (step[b + 3], step[b + 4], step[b + 5]))
-                result[a], result[a + 1], result[a + 2] = q[a] + shift[0], q[a + 1] + shift[1], q[a + 2] + shift[2]
-            turned = rotate_quaternion(w, x, y, z, (step[b], step[b + 1], step[b + 2]))
-            result[at], result[at + 1], result[at + 2], result[at + 3] = turned
-        elif tree.nv[i] == 1:
-            result[a] = min(max(q[a] + step[b], problem.lower[b]), problem.upper[b])
-
-
 @merged
-def _fit_frame(tree, problem, t, restart, near, tolerance, max_iterations, work):
-    """Minimise the cost of frame t, starting from work.q; return (cost, iterations, status).
+def minimise(
+    evaluate, assemble, solve, move, is_any_unseen, of, t, coarse, near, restart, tolerance, max_iterations, q, trial, step
+):  # fmt: skip
+    """Minimise the cost of frame t from the start `trial`; return (cost, iterations, status). The result is in q.
 
-    restart: True without an initial guess. near: True if the guess is so accurate that the curvature is used from the first step.
+    Functions with the arguments `of` and t: evaluate returns the cost at trial; assemble(exact) fills Hessian and force at trial,
+    if exact with the curvature of the residuals; solve(damping, coarse) fills step and returns the smallest relative pivot; move
+    fills trial with q moved by step; is_any_unseen returns whether a free coordinate moves no visible marker.
+
+    coarse: whether only the base moves at first. near: True if the start is so accurate that the curvature is used from the first
+    step. restart: True without an initial guess.
     """
-    q, trial, nv = work.q, work.trial, work.step.shape[0]
-    stride = work.hessian.shape[0] // nv
-    floating = 0
-    for j in range(nv):
-        floating += work.base[j]
-    coarse = restart and floating > 0  # the base converges before the joints may move
-    for a in range(q.shape[0]):
-        trial[a] = q[a]
     damping = 1e-2 if restart else 0.0
     exact, stuck, done, damped = False, False, False, False
     cost, size, last, least, iterations = math.inf, math.inf, 0.0, 0.0, 0
     while True:
-        trial_cost = evaluate_cost(tree, problem, trial, t, work)
+        trial_cost = evaluate(of, t)
         # a step below the tolerance changes the cost only by rounding: it is accepted and is the last
         if trial_cost <= cost or size < tolerance:
             for a in range(q.shape[0]):
@@ -415,10 +399,7 @@ def _fit_frame(tree, problem, t, restart, near, tolerance, max_iterations, work)
             if size < math.inf:
                 damping = 0.0 if damping < 1e-4 else 0.1 * damping
             last = size if size < math.inf else 0.0
-            gather_moments(tree, problem, t, work)
-            assemble_equations(tree, exact, work)
-            if problem.q_prior.shape[0] > 0:
-                add_prior_to_equations(tree, problem, work)
+            assemble(of, t, exact)
         else:
             damping = max(10.0 * damping, 1e-3)
             if damping > 1e8 or iterations >= max_iterations:  # no descent in any direction: limited by rounding
@@ -428,20 +409,20 @@ def _fit_frame(tree, problem, t, restart, near, tolerance, max_iterations, work)
                     trial[a] = q[a]
                 continue
         iterations += 1
-        least = _solve_step(tree, problem, stride, damping + RIDGE, coarse, work)
+        least = solve(of, t, damping + RIDGE, coarse)
         if 0.0 < least < LEAST_PIVOT and damping < HOLDING_DAMPING:
             damping = HOLDING_DAMPING
-            least = _solve_step(tree, problem, stride, damping, coarse, work)
+            least = solve(of, t, damping, coarse)
         damped = damping > 0.0
         if least > 0.0:
             size = 0.0
-            for j in range(nv):
-                size = max(size, abs(work.step[j]))
+            for j in range(step.shape[0]):
+                size = max(size, abs(step[j]))
             if size > LONGEST_STEP:
-                for j in range(nv):
-                    work.step[j] *= LONGEST_STEP / size
+                for j in range(step.shape[0]):
+                    step[j] *= LONGEST_STEP / size
                 size = LONGEST_STEP
-            _take_step(tree, problem, q, work.step, trial)
+            move(of, t)
         else:  # not convex: repeat without the curvature, which makes it convex, then with damping
             if not exact:
                 damping = max(10.0 * damping, 1e-6)
@@ -451,12 +432,53 @@ def _fit_frame(tree, problem, t, restart, near, tolerance, max_iterations, work)
     status = CONVERGED if done else STOPPED
     if done:
         if damped:  # damping hides coordinates that the markers do not determine
-            least = _solve_step(tree, problem, stride, RIDGE, coarse and not done, work)
-        for j in range(nv):
-            unseen = not work.diagonal[j] > 0.0 and problem.lower[j] < problem.upper[j]
-            if unseen or least < LEAST_PIVOT:
-                status = UNDETERMINED
+            least = solve(of, t, RIDGE, False)
+        if least < LEAST_PIVOT or is_any_unseen(of, t):
+            status = UNDETERMINED
     return cost, iterations, status
+
+
+@part
+def _evaluate(of, t):
+    tree, problem, work = of
+    return evaluate_cost(tree, problem, work.trial, t, work)
+
+
+@part
+def _assemble(of, t, exact):
+    tree, problem, work = of
+    gather_moments(tree, problem, t, work)
+    assemble_equations(tree, exact, work)
+    if problem.q_prior.shape[0] > 0:
+        add_prior_to_equations(tree, problem, work)
+
+
+@part
+def _move(of, t):
+    """Fill trial = q (+) step; free joints translate and rotate separately, one-axis joints stay within their limits."""
+    tree, problem, work = of
+    q, step, result = work.q, work.step, work.trial
+    for i in range(tree.parent.shape[0]):
+        kind, a, b = tree.kind[i], tree.idx_q[i], tree.idx_v[i]
+        if kind == SPHERICAL or kind == FREE:
+            at = a + 3 if kind == FREE else a
+            w, x, y, z = q[at], q[at + 1], q[at + 2], q[at + 3]
+            if kind == FREE:
+                shift = rotate(quaternion_to_matrix(w, x, y, z), (step[b + 3], step[b + 4], step[b + 5]))
+                result[a], result[a + 1], result[a + 2] = q[a] + shift[0], q[a + 1] + shift[1], q[a + 2] + shift[2]
+            turned = rotate_quaternion(w, x, y, z, (step[b], step[b + 1], step[b + 2]))
+            result[at], result[at + 1], result[at + 2], result[at + 3] = turned
+        elif tree.nv[i] == 1:
+            result[a] = min(max(q[a] + step[b], problem.lower[b]), problem.upper[b])
+
+
+@part
+def _is_any_unseen(of, t):
+    _, problem, work = of
+    unseen = False
+    for j in range(work.step.shape[0]):
+        unseen = unseen or (not work.diagonal[j] > 0.0 and problem.lower[j] < problem.upper[j])
+    return unseen
 
 
 @part
@@ -509,6 +531,10 @@ def inverse_kinematics(
     """
     for a in range(q_start.shape[0]):
         work.q[a] = q_start[a]
+    of = (tree, problem, work)
+    floating = 0
+    for j in range(work.base.shape[0]):
+        floating += work.base[j]
     # numbers, because a constant True is a separate type, for which functions would be compiled again
     restart, settled = 1, 0
     for t in range(problem.p_WM.shape[0]):
@@ -524,9 +550,13 @@ def inverse_kinematics(
             for a in range(q.shape[1]):
                 work.q[a] = problem.q_near[t, a]
             restart = 0
-        cost[t], iterations[t], status[t] = _fit_frame(
-            tree, problem, t, restart > 0, near, tolerance, max_iterations, work
-        )
+        for a in range(q.shape[1]):
+            work.trial[a] = work.q[a]
+        # the base converges before the joints may move
+        cost[t], iterations[t], status[t] = minimise(
+            _evaluate, _assemble, _solve_step, _move, _is_any_unseen, of, t, restart > 0 and floating > 0, near,
+            restart > 0, tolerance, max_iterations, work.q, work.trial, work.step,
+        )  # fmt: skip
         restart = 1 if status[t] == STOPPED else 0
         if status[t] == CONVERGED:
             _remove_full_turns(tree, problem, settled > 0, work)

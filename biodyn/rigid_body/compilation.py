@@ -12,7 +12,6 @@ from biodyn.conventions import FloatArray
 from biodyn.kernels import linear_algebra, recursive_filters, table_text
 from biodyn.kernels.jit import CACHE_FOLDER, FOLDER_VARIABLE
 from biodyn.rigid_body.dynamics import (
-    energies,
     forward_dynamics,
     inverse_dynamics,
     inverse_dynamics_derivatives,
@@ -67,7 +66,6 @@ def _compilation_tasks() -> dict[str, Callable[[], object]]:
         "forward": lambda: forward_dynamics(mb, q, v, v, loads, [1]),
         "inverse": lambda: inverse_dynamics(mb, q, v, v, loads, [1]),
         "mass": lambda: mass_matrix(mb, q),
-        "energies": lambda: energies(mb, q, v),
         "columns": lambda: joint_jacobians(mb, q),
         "marker equations": lambda: _run_marker_equations(mb, q),
         "normal equations": lambda: _run_normal_equations(mb.nv),

@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
-from biodyn.geometry.rotations import cross
+from biodyn.geometry.rotations import cross, rotate_vectors
 from biodyn.kernels import dynamics as kernels
 from biodyn.kernels import dynamics_derivatives
 from biodyn.kernels.lanes import WIDTH
 from biodyn.kernels.tree import Tree
 from biodyn.rigid_body.argument_checks import checked_array, checked_state, checked_wrenches, zero_workspace
+from biodyn.rigid_body.kinematics import body_poses, body_velocities
 from biodyn.rigid_body.multibody import Multibody
 
 
@@ -59,19 +60,25 @@ def normal_matrix(mb: Multibody, q: ArrayLike, bodies: IntArray, p_BM: FloatArra
     return _mass_matrix(tree, positions)
 
 
-def _whole_body_sums(mb: Multibody, q: ArrayLike, v: ArrayLike | None) -> FloatArray:
-    frames = np.shape(q)[0] if np.ndim(q) else 0
-    positions, rates = checked_state(mb, q, v=np.zeros((frames, mb.nv)) if v is None else v)
-    if not mb.total_mass_kg > 0.0:
-        raise ModelError("The centre of mass is undefined, because the bodies have no mass.")
-    result = np.empty((positions.shape[0], kernels.COLUMNS))
-    kernels.whole_body_sums(mb.tree, positions, rates, result, zero_workspace(kernels.work_size(mb.tree)))
-    return result
-
-
 def centre_of_mass(mb: Multibody, q: ArrayLike) -> FloatArray:
     """Return the position p_WBcm (T, 3), m, of the centre of mass of all bodies."""
-    return np.asarray(_whole_body_sums(mb, q, None)[:, :3] / mb.total_mass_kg)
+    if not mb.total_mass_kg > 0.0:
+        raise ModelError("The centre of mass is undefined, because the bodies have no mass.")
+    R_WB, p_WB = body_poses(mb, q)
+    moment = np.einsum("tbij,bj->ti", R_WB, mb.tree.first_moment) + mb.tree.mass @ p_WB
+    return np.asarray(moment / mb.total_mass_kg)
+
+
+def _body_momenta(mb: Multibody, q: ArrayLike, v: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return the velocities (T, B, 6) of all bodies and their momenta (T, B, 6) about the body origin, in body axes.
+
+    Featherstone 2008, section 2.10: [L; P] = I v.
+    """
+    tree, velocity = mb.tree, body_velocities(mb, q, v)
+    omega, linear = velocity[..., :3], velocity[..., 3:]
+    inertia = tree.inertia_origin[:, [[0, 1, 2], [1, 3, 4], [2, 4, 5]]]
+    angular = np.einsum("bij,tbj->tbi", inertia, omega) + cross(tree.first_moment, linear)
+    return velocity, np.concatenate([angular, tree.mass[:, None] * linear + cross(omega, tree.first_moment)], axis=-1)
 
 
 def momentum(mb: Multibody, q: ArrayLike, v: ArrayLike, about: Literal["world", "com"] = "world") -> FloatArray:
@@ -79,19 +86,23 @@ def momentum(mb: Multibody, q: ArrayLike, v: ArrayLike, about: Literal["world", 
 
     about: the reference point of the angular momentum, the world origin or the centre of mass.
     """
-    sums = _whole_body_sums(mb, q, v)
-    result = sums[:, 3:9].copy()
-    if about == "com":
-        result[:, :3] -= cross(sums[:, :3] / mb.total_mass_kg, sums[:, 6:9])
-    elif about != "world":
+    if about not in ("world", "com"):
         raise ModelError(f"about must be 'world' or 'com', found {about!r}.")
+    R_WB, p_WB = body_poses(mb, q)
+    _, momenta = _body_momenta(mb, q, v)
+    linear = rotate_vectors(R_WB, momenta[..., 3:])
+    angular = rotate_vectors(R_WB, momenta[..., :3]) + cross(p_WB, linear)
+    result = np.concatenate([angular.sum(axis=1), linear.sum(axis=1)], axis=-1)
+    if about == "com":
+        result[:, :3] -= cross(centre_of_mass(mb, q), result[:, 3:])
     return result
 
 
 def energies(mb: Multibody, q: ArrayLike, v: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return kinetic and potential energy (T,), (T,), J. The potential energy is zero at the world origin."""
-    sums = _whole_body_sums(mb, q, v)
-    return sums[:, 9].copy(), sums[:, 10].copy()
+    velocity, momenta = _body_momenta(mb, q, v)
+    kinetic = 0.5 * np.sum(velocity * momenta, axis=(1, 2))
+    return kinetic, -mb.total_mass_kg * centre_of_mass(mb, q) @ mb.gravity_W
 
 
 def _sweep_memory(tree: Tree) -> dynamics_derivatives.SweepMemory:

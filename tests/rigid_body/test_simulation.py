@@ -41,6 +41,7 @@ def test_free_floating_momentum_is_conserved_over_ten_seconds():
     assert np.abs(kinetic - kinetic[0]).max() < 1e-8 * kinetic[0]
 
 
+@pytest.mark.slow
 def test_runge_kutta_is_of_fourth_order():
     mb, q0, v0 = floating(4)
     ends = [simulate(mb, q0, v0, np.linspace(0.0, 0.4, n + 1)) for n in (20, 40, 640)]
