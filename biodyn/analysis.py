@@ -231,7 +231,7 @@ class TrialAnalysis:
         return replace(
             self,
             model=raw.raw_fit.model,
-            fit=raw.raw_fit,
+            fit=raw.raw_fit.with_link_poses(),
             dynamics=raw.raw_dynamics,
             reaction=raw.raw_reaction,
             estimate=None,
@@ -283,9 +283,11 @@ class TrialAnalysis:
     @cached_property
     def cycles(self) -> tuple[CycleValues, ...]:
         """Return all variables over 0-100 % of each gait cycle, right cycles first; NaN if not valid."""
-        factor = self.settings.limits.physiological_factor
+        factor, fit = self.settings.limits.physiological_factor, self.fit
         inputs = (
-            *(self.model, self.fit, self.base_angles, self.points, self.reaction, self.dynamics, self.subject.mass_kg),
+            # not the fit itself, whose poses would be kept with the cycles
+            *(fit.motion, fit.solved, fit.lost, fit.states),
+            *(self.model, self.base_angles, self.points, self.reaction, self.dynamics, self.subject.mass_kg),
             *(self.recording, self.contacts, self.propagation, self.settings, self.events, self.activity),
         )
         return self.shared_cycles.get_or_compute(

@@ -268,11 +268,13 @@ class TrialFacts:
         points = analysis.points.filter_for_steps(self.rate_hz, analysis.cutoff_hz)
         moved = kinematic_events(points, self.rate_hz, analysis.activity.direction, True)
         measured = plate_events(analysis.contacts, len(self.markers.time_s) / self.rate_hz, 1.0 / self.rate_hz)
+        moved_s = np.array([event.time_s for event in moved])
         late_s = [
             plate.time_s - event.time_s
             for plate in measured
-            for event in moved
-            if plate.kind == "foot_strike" and event.time_difference_s(plate) < same_s
+            if plate.kind == "foot_strike"
+            for event in (moved[k] for k in np.flatnonzero(np.abs(moved_s - plate.time_s) < same_s))
+            if event.time_difference_s(plate) < same_s
         ]
         return float(np.median(late_s)) if late_s else np.nan
 

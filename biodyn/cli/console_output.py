@@ -219,14 +219,14 @@ def summary_lines(result: TrialResult) -> list[Line]:
         return [*lines, *(line for line in result.status_lines()[1:] if line[1] is None)]
     subject = analysis.subject
     sources = "; ".join(dict.fromkeys((subject.mass_source, subject.height_source)))
-    plates = [f"{c.plate} {SIDE_NAMES[c.side] if c.side else 'no'} foot" for c in analysis.contacts]
+    feet = dict.fromkeys(f"{c.plate} {SIDE_NAMES[c.side] if c.side else 'no'} foot" for c in analysis.contacts)
     numbers = [*_stride_line(result), *peak_lines(result.view)]
     basis = [
         f"Activity: {analysis.activity.kind}. Method: {result.record['smoothing']}.",
         f"Subject: {subject.mass_kg:.1f} kg, {subject.height_m:.2f} m ({sources})",
         f"Model: {len(analysis.model.markers)} markers of {analysis.mapping.title}",
         analysis.static.sentence,
-        *([f"Force plates: {', '.join(plates)}"] if plates else []),
+        *([f"Force plates: {', '.join(feet)}"] if feet else []),
     ]
     return [*lines, *((text, None) for text in (*numbers, *map(_shorten_line, basis)))]
 

@@ -45,11 +45,11 @@ from biodyn.estimation.unknown_parameters import (
 )
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.inverse_dynamics import Dynamics, KnownLoads, known_loads, solve_dynamics
-from biodyn.processing.kinematics.skeleton_fit import Fit
+from biodyn.processing.kinematics.skeleton_fit import Fit, link_poses
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import GroundReaction
-from biodyn.rigid_body import body_poses, integrate
+from biodyn.rigid_body import integrate
 from biodyn.uncertainty.parameter_sensitivities import ParameterEffects
 from biodyn.uncertainty.propagation_inputs import Magnitudes, TrialInputs
 from biodyn.uncertainty.settings import UncertaintySettings
@@ -165,15 +165,17 @@ def estimate_trial(
             corrected = replace(loads, wrenches=plates.remove_errors(loads.wrenches, parameters.plates.values))
             trial = replace(trial, model=solution.model, loads=corrected, sizes=sizes)
     assert parameters is not None  # there is at least one window
+    model, moving, sizes = trial.model, trial.moving, trial.sizes
+    del trial, problem, solution, elimination  # the largest arrays, before those of the result
     q = motion.q.copy()
-    q[trial.moving] = integrate(trial.model.multibody, q[trial.moving], update[trial.moving])
-    fit = _fit_with_estimated_motion(inputs, trial.model, q)
+    q[moving] = integrate(model.multibody, q[moving], update[moving])
+    fit = _fit_with_estimated_motion(inputs, model, q)
     reaction = correct_reaction(reaction, sides, plates, parameters.plates.values)
     dynamics = solve_dynamics(fit, reaction)
     walks = 1 + len(others)
     effects = None
     if bands:
-        effects = _parameter_effects(trial.model, unknowns, precision, inputs.rate_hz, walks)
+        effects = _parameter_effects(model, unknowns, precision, inputs.rate_hz, walks)
     errors = parameters.plates
     summary = summarise_estimate(
         inputs,
@@ -182,7 +184,7 @@ def estimate_trial(
         unknowns,
         parameters.inertias,
         force_cutoff_hz,
-        balance_errors(trial.sizes, inputs.rate_hz),
+        balance_errors(sizes, inputs.rate_hz),
         unbalanced,
         plates.summary(errors.values, errors.suggested, errors.suggested_sd),
         random,
@@ -313,9 +315,7 @@ def _solve_window(
 def _fit_with_estimated_motion(inputs: TrialInputs, model: SubjectModel, q: FloatArray) -> Fit:
     """Return the fit with the estimated motion q (T, nq); other frames keep the fitted motion."""
     raw = inputs.fit
-    mb = model.multibody
-    R, p = body_poses(mb, np.where(raw.solved[:, None], q, mb.neutral_q()))
-    R[~raw.solved], p[~raw.solved] = np.nan, np.nan
+    R, p = link_poses(model, q, raw.solved)
     error = np.linalg.norm(inputs.fitted_positions(inputs.unfiltered_markers) - model.marker_positions(R, p), axis=2)
     return replace(
         raw,

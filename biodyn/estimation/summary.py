@@ -31,8 +31,8 @@ class EstimateSummary:
     """Changes made by an estimate.
 
     Attributes:
-        raw_fit, raw_dynamics, raw_reaction: fitted motion before the estimate, its dynamics, and the ground reaction with the
-            same filter.
+        raw_fit, raw_dynamics, raw_reaction: fitted motion before the estimate (without poses of the links), its dynamics, and
+            the ground reaction with the same filter.
         force_cutoff_hz: cut-off of the plate forces in the estimate.
         residual_before, residual_after: RMS of the base residual, force (N) and moment (Nm), each over its known frames.
         residual_unclosed: RMS residual of the estimate before its elimination.
@@ -96,11 +96,13 @@ def summarise_estimate(
     steps = np.zeros((1, len(columns)))
     if known.any():
         steps = difference(model.multibody, raw.motion.q[known], fit.motion.q[known])[:, columns]
-    places = [model.marker_positions(f.link_R_W, f.link_p_W) for f in (raw, fit)]
-    distance = np.linalg.norm(places[1] - places[0], axis=2)[known]
+    moved_m = model.marker_positions(fit.link_R_W, fit.link_p_W)
+    moved_m -= model.marker_positions(raw.link_R_W, raw.link_p_W)
+    distance = np.linalg.norm(moved_m, axis=2)[known]
+    del moved_m
     mass_kg = raw.model.mass_kg
     return EstimateSummary(
-        raw_fit=raw,
+        raw_fit=raw.without_link_poses(),
         raw_dynamics=inputs.dynamics,
         raw_reaction=inputs.reaction,
         force_cutoff_hz=force_cutoff_hz,

@@ -358,6 +358,7 @@ def estimate_motion_and_forces(trial: SolvedTrial) -> SolvedTrial:
         dynamics=dynamics,
         reaction=estimated.reaction,
         estimate=estimated.summary,
+        propagation=replace(trial.propagation, fit=estimated.summary.raw_fit),
         points=points,
         events=found_events,
         event_notes=event_notes,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
@@ -281,7 +281,14 @@ class SmoothedResponse:
 
     def _overlapping_stretches(self, at: IntArray) -> list[tuple[int, RegularisedStretch]]:
         """Return the numbers and stretches that overlap the ascending frames `at`."""
-        return [(k, each) for k, each in enumerate(self.stretches) if each.first <= at[-1] and at[0] < each.stop]
+        first, stop = self._bounds
+        return [(k, self.stretches[k]) for k in np.flatnonzero((first <= at[-1]) & (at[0] < stop)).tolist()]
+
+    @cached_property
+    def _bounds(self) -> tuple[IntArray, IntArray]:
+        """First frame of every stretch, and the frame after it (N,)."""
+        first, stop = ([getattr(each, name) for each in self.stretches] for name in ("first", "stop"))
+        return np.array(first, dtype=np.int64), np.array(stop, dtype=np.int64)
 
 
 def _interpolate_in_stretch(

@@ -36,13 +36,10 @@ def torque_contributions(actuated: ActuatedMotion) -> dict[str, FloatArray]:
     vdot[:, 3:6] += cross(v[:, :3], v[:, 3:6])
     v[:, 3:6] = 0.0
     still = np.zeros_like(v)
-    parts = {
-        "gravity": inverse_dynamics(mb, q, still, still),
-        "inertia": inverse_dynamics(weightless, q, still, vdot),
-        "velocity": inverse_dynamics(weightless, q, v, still),
-        "ground": inverse_dynamics(weightless, q, still, still, actuated.wrenches[known], actuated.wrench_bodies),
-    }
     values = {name: np.full_like(actuated.v, np.nan) for name in CONTRIBUTIONS}
-    for name, part in parts.items():
-        values[name][known] = part
+    values["gravity"][known] = inverse_dynamics(mb, q, still, still)
+    values["inertia"][known] = inverse_dynamics(weightless, q, still, vdot)
+    values["velocity"][known] = inverse_dynamics(weightless, q, v, still)
+    loads = actuated.wrenches[known], actuated.wrench_bodies
+    values["ground"][known] = inverse_dynamics(weightless, q, still, still, *loads)
     return values

@@ -22,6 +22,7 @@ from biodyn.processing.dynamics.inverse_dynamics import Dynamics
 from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.processing.signals.filtering import finite_stretches, widen_mask
 from biodyn.recording import Contact, PlateWrench
+from biodyn.recording.stillness import median_over_frames
 from biodyn.rigid_body import dynamics as whole_body
 
 #: Part of the load with a flat foot.
@@ -312,4 +313,4 @@ def _mean_footprint(points: GaitPoints, side: Side | None, first: int, stop: int
     rows = slice(begin, max(end, begin + 1))
     if not np.isfinite(points.heel[side][rows]).any():
         return nowhere, nowhere
-    return np.nanmedian(points.heel[side][rows], axis=0), np.nanmedian(points.toe[side][rows], axis=0)
+    return median_over_frames(points.heel[side][rows]), median_over_frames(points.toe[side][rows])

@@ -22,6 +22,7 @@ from biodyn.processing.contacts.foot_motion import GaitPoints, foot_outline
 from biodyn.processing.contacts.plate_loads import plate_surface
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Markers, PlateWrench
+from biodyn.recording.stillness import median_over_frames
 
 # Largest slope of a floor, rad, that is not a ramp or stairs.
 _LARGEST_TILT_RAD = 0.1
@@ -39,7 +40,7 @@ def floor_tilt(points: GaitPoints, plates: Sequence[PlateWrench], rate_hz: float
         for first, stop in finite_stretches(foot_outline(points.sole[side], rate_hz).bearing):
             begin, end = (first + round(share * (stop - first)) for share in FLAT)
             if stop - first >= least_s * rate_hz:
-                middle = 0.5 * np.nanmedian(points.heel[side][begin:end] + points.toe[side][begin:end], axis=0)
+                middle = 0.5 * median_over_frames(points.heel[side][begin:end] + points.toe[side][begin:end])
                 feet.append((float(middle[0]), float(middle[1]), sign))
     x, y, sign_of_side = np.array(feet).T if feet else np.zeros((3, 0))
     if (
@@ -200,10 +201,7 @@ def _heights_above_plate(positions: FloatArray, corners: FloatArray) -> FloatArr
     visible."""
     centre, normal = plate_surface(corners)
     away = (positions - centre) @ (normal / normal[1])
-    seen = np.isfinite(away).any(axis=0)
-    above = np.full(away.shape[1], np.nan)
-    above[seen] = np.nanmedian(away[:, seen], axis=0)
-    return above
+    return median_over_frames(away)
 
 
 def _consistent_height(differences: FloatArray) -> float:

@@ -264,7 +264,9 @@ def frames_at_limit(fit: Fit, coordinate: Coordinate) -> BoolArray:
 
 
 def _coordinate_values(fit: Fit, coordinate: Coordinate) -> FloatArray:
-    return fit.values[:, fit.model.coordinates.index(coordinate)]
+    if fit.states is not None:
+        return fit.states[0][:, fit.model.coordinates.index(coordinate)]
+    return fit.motion.q[:, coordinate.q_index]
 
 
 def report_different_filters(cutoff_hz: float, force_cutoff_hz: float) -> tuple[Diagnostic, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray
+from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray, IntArray
 from biodyn.library.toml_files import load_table
 from biodyn.output.figures.description import Area, Axis, Figure, Key, Layer, Line, Panel, Rule, Shade
 from biodyn.output.figures.style import DASHED
@@ -61,6 +61,11 @@ def curves_by_variable(gait_cycles: pd.DataFrame) -> dict[str, dict[str, CycleCu
         displayed = values[[row for row in curve_rows if known[row]]] * variable(name).clinical_factor(side)
         found.setdefault(name, {})[side] = CycleCurves(displayed, units[curve_rows[0]])
     return found
+
+
+def evenly_spaced_rows(count: int) -> IntArray:
+    """Return the rows of `count` curves that are drawn singly: all, or `most_single` of display.toml, evenly spaced."""
+    return np.linspace(0, count - 1, min(count, display_table()["most_single"])).round().astype(np.int64)
 
 
 def cycle_figure(
@@ -153,7 +158,7 @@ def _side_layers(side: str, curves: CycleCurves, error: FloatArray | None) -> li
     if around is not None:
         layers.append(Area(PERCENT, mean - around, mean + around, color, 0.18))
     if 1 < count < _SPREAD_FROM or (error is not None and count > 1):
-        layers.append(Line(PERCENT, curves.values, color, SINGLE, 0.5))
+        layers.append(Line(PERCENT, curves.values[evenly_spaced_rows(count)], color, SINGLE, 0.5))
     return [*layers, Line(*break_curve(mean, curves.values), color, MEAN)]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, WHOLE_CYCLE, FloatArray
 from biodyn.output.figures.curves import display_table, unit_label
@@ -168,26 +168,23 @@ def windowed_parameter_rows(view: TrialView, names: Sequence[str] | None = None)
     """
     table = view.parameters
     table = table[~table["variable"].isin(view.tables["spatiotemporal"].columns)]
-    cycles: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for cycle in cast(list[dict[str, Any]], table.to_dict("records")):
-        if names is None or cycle["parameter"] in names:
-            cycles.setdefault(cycle["parameter"], {}).setdefault(cycle["side"], []).append(
-                {str(name): value for name, value in cycle.items()}
-            )
+    if names is not None:
+        table = table[table["parameter"].isin(list(names))]
     rows = []
-    for sides in cycles.values():
-        first = next(iter(sides.values()))[0]
-        cells = (_parameter_cell(view, sides.get(side, [])) for side in SIDES)
+    for _, cycles in table.groupby("parameter", sort=False):
+        first, sides = cycles.iloc[0], cycles["side"].to_numpy()
+        cells = (_parameter_cell(view, cycles[sides == side]) for side in SIDES)
         rows.append((first["title"], unit_label(first["unit"]), *cells))
     return rows
 
 
-def _parameter_cell(view: TrialView, cycles: Sequence[Mapping[str, Any]]) -> str:
+def _parameter_cell(view: TrialView, cycles: pd.DataFrame) -> str:
     """Return the mean of a parameter over the cycles of a side, "–" without any."""
-    if not cycles:
+    if not len(cycles):
         return "–"
-    first, digits = cycles[0], 1 if cycles[0]["unit"] in ("deg", "%") else 2
-    values, instants = (np.array([cycle[name] for cycle in cycles]) for name in ("value", "at_percent"))
+    first = cycles.iloc[0]
+    digits = 1 if first["unit"] in ("deg", "%") else 2
+    values, instants = (cycles[name].to_numpy(dtype=np.float64) for name in ("value", "at_percent"))
     error = values.std(ddof=1) if len(values) > 1 else np.nan
     known = instants[np.isfinite(instants)]
     at = known.mean() if len(known) else np.nan
@@ -195,8 +192,7 @@ def _parameter_cell(view: TrialView, cycles: Sequence[Mapping[str, Any]]) -> str
     if band is not None and np.isfinite(at) and np.isfinite(band[round(at)]):
         error = band[round(at)]
     elif band is not None:
-        sd = view.parameter_sd
-        error = sd.loc[(sd["parameter"] == first["parameter"]) & (sd["side"] == first["side"]), "sd"].mean()
+        error = view.parameter_sd.get((first["parameter"], first["side"]), np.nan)
     shown = f" ± {error:.{digits}f}" if np.isfinite(error) else ""
     return f"{format_decimal(values.mean(), digits)}{shown}" + (f" at {at:.0f} %" if np.isfinite(at) else "")
 

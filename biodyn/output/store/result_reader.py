@@ -41,6 +41,7 @@ from biodyn.output.store.folder import (
 from biodyn.output.tables.csv import read_csv
 from biodyn.output.tables.parquet_tables import from_packed_version_0_2, from_parquet
 from biodyn.output.tables.table_access import CoordinateVariables, LazyTables
+from biodyn.processing.dynamics.actuated_motion import with_derived_arrays
 
 if TYPE_CHECKING:
     from biodyn.output.figures.trial import ReplayView, TrialView
@@ -93,7 +94,7 @@ class ResultFolder:
         return next(path for path in paths if path in self._listed)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays of result.npz."""
+        """Return the arrays of result.npz, and those that packed results omit."""
         content = self._read_bytes(ARRAYS_NAME)
         most_bytes = 1_500_000_000  # three times the size of ten minutes on a treadmill
         try:
@@ -101,7 +102,7 @@ class ResultFolder:
                 if sum(member.file_size for member in packed.infolist()) > most_bytes:
                     raise ValueError("its arrays are larger than those of any recording")
             with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-                return {name: stored[name] for name in stored.files}
+                return with_derived_arrays({name: stored[name] for name in stored.files})
         except Exception as error:  # zipfile, zlib and numpy raise different errors for damaged files
             raise self._damage_error(ARRAYS_NAME, str(error)) from error
 

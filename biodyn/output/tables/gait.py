@@ -69,18 +69,19 @@ def gait_cycles_table(analysis: TrialAnalysis) -> pd.DataFrame:
     """
     names: dict[str, int] = {}
     units: dict[str, int] = {}
-    values: list[FloatArray] = []
+    curves = [cycle.curves.T for cycle in analysis.cycles]
+    value = np.empty((sum(map(len, curves)), CYCLE_POINTS))
+    if curves:
+        np.concatenate(curves, out=value)
     name_codes: list[int] = []
     unit_codes: list[int] = []
     numbers: list[int] = []
     side_codes: list[int] = []
     for cycle in analysis.cycles:
-        values.append(cycle.curves.T.reshape(-1))
         name_codes += [names.setdefault(signal.variable, len(names)) for signal in cycle.signals]
         unit_codes += [units.setdefault(signal.unit, len(units)) for signal in cycle.signals]
         numbers += [cycle.cycle.number + 1] * len(cycle.signals)
         side_codes += [SIDES.index(cycle.cycle.side)] * len(cycle.signals)
-    value = np.concatenate(values) if values else np.empty(0)
 
     def repeated_categories(codes: list[int], categories: Sequence[str]) -> pd.Categorical[str]:
         return pd.Categorical.from_codes(_repeat_for_points(codes, np.int16), categories=pd.Index(categories))
@@ -91,9 +92,10 @@ def gait_cycles_table(analysis: TrialAnalysis) -> pd.DataFrame:
             "side": repeated_categories(side_codes, SIDES),
             "percent": np.tile(np.linspace(0.0, 100.0, CYCLE_POINTS), len(numbers)),
             "variable": repeated_categories(name_codes, list(names)),
-            "value": value,
+            "value": value.reshape(-1),
             "unit": repeated_categories(unit_codes, list(units)),
-        }
+        },
+        copy=False,
     )
 
 

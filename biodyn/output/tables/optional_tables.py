@@ -37,9 +37,10 @@ def joint_torque_parts_table(analysis: TrialAnalysis) -> pd.DataFrame:
     dynamics, coordinates, time_s = analysis.dynamics, analysis.model.coordinates, analysis.time_s
     contributions = torque_contributions(actuated_motion(analysis.fit, dynamics))
     columns = _project_on_coordinates(analysis, contributions)
-    # (coordinate, part, frame)
-    values = np.stack([np.where(dynamics.torque_valid, columns[name], np.nan) for name in CONTRIBUTIONS])
-    values = np.ascontiguousarray(values.transpose(2, 0, 1))
+    del contributions
+    values = np.empty((len(coordinates), len(CONTRIBUTIONS), len(time_s)))
+    for k, name in enumerate(CONTRIBUTIONS):
+        values[:, k] = np.where(dynamics.torque_valid, columns.pop(name), np.nan).T
     blocks = len(coordinates) * len(CONTRIBUTIONS)
     coordinate_codes = np.repeat(np.arange(len(coordinates), dtype=np.int16), len(CONTRIBUTIONS) * len(time_s))
     contribution_codes = np.tile(
@@ -52,7 +53,8 @@ def joint_torque_parts_table(analysis: TrialAnalysis) -> pd.DataFrame:
             "part": pd.Categorical.from_codes(contribution_codes, pd.Index(CONTRIBUTIONS)),
             "value": values.reshape(-1),
             "unit": pd.Categorical.from_codes(np.zeros(values.size, dtype=np.int16), pd.Index(["Nm"])),
-        }
+        },
+        copy=False,
     )
 
 

@@ -10,6 +10,7 @@ import io
 import json
 import zlib
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -47,15 +48,22 @@ def to_parquet(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[s
     scales = {name: column.decimals for name, column in columns.items() if column.decimals is not None}
     schema = pa.schema([(name, column.kind) for name, column in columns.items()])
     content, rows_of_group = io.BytesIO(), 2**20
+    # one page per group, because equal components of different axis systems are then stored once
+    is_limited = (
+        "max_rows_per_page" in signature(pq.ParquetWriter.__init__).parameters
+    )  # not by older versions of pyarrow
+    most_rows = {"max_rows_per_page": rows_of_group} if is_limited else {}
     with pq.ParquetWriter(
         content,
         schema,
         compression="zstd",
-        compression_level=9,
+        compression_level=3,
         use_dictionary=[name for name, column in columns.items() if pa.types.is_string(column.kind)],
         column_encoding={n: "BYTE_STREAM_SPLIT" for n, c in columns.items() if pa.types.is_int64(c.kind)},
         write_statistics=False,
         store_schema=False,
+        data_page_size=16 * rows_of_group,
+        **most_rows,
     ) as writer:
         for first in range(0, max(len(frame), 1), rows_of_group):  # one group at a time, which bounds the memory
             group = slice(first, first + rows_of_group)
@@ -80,7 +88,8 @@ def _encode_column(values: pd.Series, decimals: int, coarser: Mapping[str, int])
         numbers, digits = values.to_numpy(dtype=np.float64, na_value=np.nan), coarser.get(str(values.name), decimals)
         scale = 10.0**digits
         with np.errstate(over="ignore"):
-            largest = float(np.rint(np.nanmax(np.abs(numbers), initial=0.0) * scale))
+            ends = np.fmin.reduce(numbers, initial=0.0), np.fmax.reduce(numbers, initial=0.0)
+            largest = float(np.rint(max(-ends[0], ends[1]) * scale))
         if largest < 2.0**53:
 
             def encode_counts(rows: slice) -> Any:

@@ -105,7 +105,7 @@ def joint_moments_table(analysis: TrialAnalysis) -> pd.DataFrame:
         for frame in FRAMES
         for quantity in _QUANTITY_UNITS
     ]
-    values = np.concatenate([block[4] for block in blocks]) if blocks else np.empty((0, 3))
+    x, y, z = (np.concatenate([block[4][:, axis] for block in blocks] or [np.empty(0)]) for axis in range(3))
 
     def repeated_categories(texts: list[str]) -> pd.Categorical[str]:
         distinct = list(dict.fromkeys(texts))
@@ -119,11 +119,12 @@ def joint_moments_table(analysis: TrialAnalysis) -> pd.DataFrame:
             "side": repeated_categories([block[1] for block in blocks]),
             "frame": repeated_categories([block[2] for block in blocks]),
             "quantity": repeated_categories([block[3] for block in blocks]),
-            "x": values[:, 0],
-            "y": values[:, 1],
-            "z": values[:, 2],
+            "x": x,
+            "y": y,
+            "z": z,
             "unit": repeated_categories([_QUANTITY_UNITS[block[3]] for block in blocks]),
-        }
+        },
+        copy=False,
     )
 
 

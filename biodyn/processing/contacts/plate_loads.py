@@ -209,6 +209,7 @@ def forces_at_plate_rate(
     wrench = {side: np.zeros((count, 6)) for side in sides}
     surface = {side: np.zeros(count) for side in sides}
     loaded = {side: np.zeros(count, dtype=np.bool_) for side in sides}
+    spans_s = {n: np.array([(c.start_s, c.end_s) for c in contacts if c.plate == n]) for n in by_number}
     for contact in assigned:
         side, plate = contact.side, by_number[contact.plate]
         if side not in wrench:
@@ -219,7 +220,7 @@ def forces_at_plate_rate(
         else:
             if plate.number not in smooth:
                 smooth[plate.number] = _filter_and_resample(plate.wrench, plate.rate_hz, rate_hz, count, order)
-            first, stop = _contact_span(contact, contacts, rate_hz, count)
+            first, stop = _contact_span(contact, spans_s[contact.plate], rate_hz, count)
             part = smooth[plate.number][first:stop]
         part = part[: count - first]
         rows = slice(first, first + len(part))
@@ -230,7 +231,7 @@ def forces_at_plate_rate(
             max(int(np.ceil(contact.start_s * rate_hz)), 0), int(np.floor(contact.end_s * rate_hz)) + 1
         )
         loaded[side][rows_of_contact] = True
-        if share is None and _is_load_shared(contact, contacts):
+        if share is None and _is_load_shared(contact, spans_s[contact.plate]):
             wrench[side][rows_of_contact] = np.nan
     points, moments = {}, {}
     for side in sides:
@@ -248,19 +249,18 @@ def _filter_and_resample(wrench: FloatArray, own_hz: float, rate_hz: float, coun
     return smooth if own_hz == rate_hz and len(smooth) == count else frame_samples(smooth, own_hz, count, rate_hz)
 
 
-def _contact_span(contact: Contact, contacts: Sequence[Contact], rate_hz: float, count: int) -> tuple[int, int]:
+def _contact_span(contact: Contact, spans_s: FloatArray, rate_hz: float, count: int) -> tuple[int, int]:
     """Return the samples [first, stop) over which the filter spreads the force of a contact, at most half-way to its
-    neighbours."""
+    neighbours.
+
+    spans_s: (N, 2) start and end of all contacts with the plate, s.
+    """
     # At full bandwidth the filter response has decayed after 1.5 periods.
     tail_s = 0.03
     begin_s, end_s = contact.start_s - tail_s, contact.end_s + tail_s
-    for other in contacts:
-        if other is contact or other.plate != contact.plate:
-            continue
-        if other.end_s <= contact.start_s:
-            begin_s = max(begin_s, 0.5 * (other.end_s + contact.start_s))
-        elif other.start_s >= contact.end_s:
-            end_s = min(end_s, 0.5 * (other.start_s + contact.end_s))
+    starts_s, ends_s = spans_s.T
+    begin_s = max(begin_s, 0.5 * (ends_s[ends_s <= contact.start_s].max(initial=-np.inf) + contact.start_s))
+    end_s = min(end_s, 0.5 * (starts_s[starts_s >= contact.end_s].min(initial=np.inf) + contact.end_s))
     return max(int(np.ceil(begin_s * rate_hz)), 0), min(int(np.ceil(end_s * rate_hz)), count)
 
 
@@ -282,15 +282,10 @@ def _resample_shared_load(share: SharedLoad, own_hz: float, rate_hz: float, orde
     return round(share.first_sample * rate_hz / own_hz), _filter_and_resample(share.raw, own_hz, rate_hz, count, order)
 
 
-def _is_load_shared(contact: Contact, contacts: Sequence[Contact]) -> bool:
-    """Return whether another contact loads the same plate at the same time."""
-    return any(
-        other is not contact
-        and other.plate == contact.plate
-        and other.start_s < contact.end_s
-        and other.end_s > contact.start_s
-        for other in contacts
-    )
+def _is_load_shared(contact: Contact, spans_s: FloatArray) -> bool:
+    """Return whether another contact loads the plate at the same time; spans_s: (N, 2) s of all contacts with the plate."""
+    starts_s, ends_s = spans_s.T
+    return int(((starts_s < contact.end_s) & (ends_s > contact.start_s)).sum()) > 1
 
 
 def _known_samples(measured: BoolArray, frame_rate_hz: float, rate_hz: float, count: int) -> BoolArray:

@@ -11,9 +11,9 @@ from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.errors import ResultError
 from biodyn.processing.dynamics.inverse_dynamics import Dynamics
 from biodyn.processing.kinematics.skeleton_fit import Fit
-from biodyn.processing.signals.derivatives import MIN_STRETCH_FRAMES
+from biodyn.processing.signals.derivatives import MIN_STRETCH_FRAMES, motion_from_configuration
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.rigid_body import Body, Joint, Multibody
+from biodyn.rigid_body import Body, Joint, Multibody, inverse_dynamics
 from biodyn.rigid_body.coupling.reduced_tree import ReducedTree
 
 _WITHOUT_AXIS = ("free", "weld")
@@ -108,6 +108,32 @@ def actuated_motion_from_arrays(arrays: Mapping[str, np.ndarray]) -> ActuatedMot
         )
     except KeyError as error:
         raise ResultError(f"The result has no array {error}.", "Run the trial again.") from error
+
+
+def split_derived_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the arrays of a `result.npz` without `v`, `vdot` and `tau`, which `with_derived_arrays` computes.
+
+    `tau_known` (T,) has the frames with `tau`. The arrays of an imported model are unchanged: its motion is not the spline
+    through `q`.
+    """
+    if "own_q" in arrays:
+        return dict(arrays)
+    kept = {name: values for name, values in arrays.items() if name not in ("v", "vdot", "tau")}
+    return kept | {"tau_known": np.isfinite(arrays["tau"]).all(axis=1)}
+
+
+def with_derived_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the arrays with `v`, `vdot` and `tau`: the spline through `q`, and its inverse dynamics where `tau_known`."""
+    if "tau_known" not in arrays:
+        return dict(arrays)
+    known = arrays["tau_known"]
+    motion = motion_from_configuration(arrays["time_s"], arrays["q"])
+    tau = np.full_like(motion.v, np.nan)
+    state = (motion.q[known], motion.v[known], motion.vdot[known])
+    loads = arrays["foot_wrenches"][known], arrays["foot_wrench_bodies"]
+    tau[known] = inverse_dynamics(multibody_from_arrays(arrays), *state, *loads)
+    stored = {name: values for name, values in arrays.items() if name != "tau_known"}
+    return stored | {"v": motion.v, "vdot": motion.vdot, "tau": tau}
 
 
 def multibody_from_arrays(arrays: Mapping[str, np.ndarray]) -> Multibody:

@@ -229,9 +229,11 @@ def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
     loads = known_loads(fit, reaction)
     tau = np.full_like(motion.v, np.nan)
     transmitted = np.full((len(tau), len(model.multibody.body_names), 6), np.nan)
-    tau[known], transmitted[known] = inverse_dynamics_with_joint_wrenches(
-        model.multibody, motion.q[known], motion.v[known], motion.vdot[known], loads.wrenches[known], loads.links
-    )
+    frames, frames_at_once = np.flatnonzero(known), 5000  # which bounds the memory
+    for rows in np.split(frames, range(frames_at_once, len(frames), frames_at_once)):
+        tau[rows], transmitted[rows] = inverse_dynamics_with_joint_wrenches(
+            model.multibody, motion.q[rows], motion.v[rows], motion.vdot[rows], loads.wrenches[rows], loads.links
+        )
     torques = np.where(loads.torque_valid, tau[:, [c.v_index for c in model.coordinates]], np.nan)
     return mask_unknown_dynamics(fit, reaction, loads, tau, torques, transmitted)
 
@@ -305,19 +307,25 @@ def compute_joint_load(
     force_W = np.einsum("tij,tj->ti", R_WL, transmitted[:, link, 3:])
     R_WP, _ = fit.body_pose(definition.parent)
     R_WB, _ = fit.body_pose(name)
-    axes = {"proximal": R_WP, "distal": R_WB, "jcs": joint_coordinate_axes(R_WP, R_WB)}
+    floating_axis = joint_coordinate_axes(R_WP, R_WB)[..., 0]
     columns = model.joint_columns(name)
     powers = fit.motion.v[:, columns] * tau[:, columns]
 
-    def project_on_axes(vector_W: FloatArray, R: FloatArray) -> FloatArray:
-        return np.where(valid[:, None], np.einsum("tji,tj->ti", R, vector_W), np.nan)
+    def project_on_axes(vector_W: FloatArray) -> dict[str, FloatArray]:
+        """Return the components of a vector (T, 3) in each frame; jcs has the y of distal and the z of proximal axes."""
+        values = np.empty((len(vector_W), 7))
+        values[:, :3] = np.einsum("tji,tj->ti", R_WP, vector_W)
+        values[:, 3:6] = np.einsum("tji,tj->ti", R_WB, vector_W)
+        values[:, 6] = np.einsum("ti,ti->t", floating_axis, vector_W)
+        values[~valid] = np.nan
+        return {"proximal": values[:, :3], "distal": values[:, 3:6], "jcs": values[:, 6:1:-2]}
 
     joint = without_side(definition.joint, definition.side)
     return JointLoad(
         joint=joint,
         side=definition.side,
-        moment={frame: project_on_axes(moment_W, R) for frame, R in axes.items()},
-        force={frame: project_on_axes(force_W, R) for frame, R in axes.items()},
+        moment=project_on_axes(moment_W),
+        force=project_on_axes(force_W),
         power=np.where(valid, np.sum(powers, axis=1), np.nan),
         power_parts={
             part: np.where(valid, np.sum(powers[:, [plane == part for plane in planes]], axis=1), np.nan)

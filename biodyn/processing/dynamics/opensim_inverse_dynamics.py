@@ -10,9 +10,9 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, Side
 from biodyn.model.from_osim.imported_model import ImportedModel
 from biodyn.processing.dynamics.inverse_dynamics import Dynamics, KnownLoads, distal_feet, mask_unknown_dynamics
-from biodyn.processing.kinematics.skeleton_fit import Fit, mark_ends
+from biodyn.processing.kinematics.skeleton_fit import Fit, link_poses, mark_ends
 from biodyn.recording import GroundReaction, Motion
-from biodyn.rigid_body import InverseKinematics, body_poses, inverse_dynamics_with_joint_wrenches
+from biodyn.rigid_body import InverseKinematics, inverse_dynamics_with_joint_wrenches
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +55,7 @@ def fit_from_model_motion(
     """
     q, v, vdot = model.tree.motion(motion.q, motion.v, motion.vdot, motion.R_WG)
     solved: BoolArray = np.asarray(np.isfinite(q).all(axis=1))
-    R, p = body_poses(model.multibody, np.where(solved[:, None], q, model.multibody.neutral_q()))
-    R[~solved], p[~solved] = np.nan, np.nan
+    R, p = link_poses(model, q, solved)
     rate_hz = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
     unknown = ["" if pose else "the motion of the model is unknown" for pose in solved]
     why = mark_ends(unknown, solved, rate_hz, edge_s, "motion")

@@ -116,20 +116,19 @@ def compute_cycle_values(walk: TrialMechanics, events: Sequence[GaitEvent], fact
 def _cycle_values_of_side(walk: TrialMechanics, cycles: Sequence[GaitCycle], factor: float) -> Iterator[CycleValues]:
     feet = distal_feet(walk.model, [side for side in walk.reaction.wrench if side in walk.model.sole_body])
     sides = {cycle.side for cycle in cycles}
-    signals = {side: tuple(cycle_signals(walk, side)) for side in sides}
-    stacked = {
-        side: np.column_stack([signal.values for signal in side_signals]) for side, side_signals in signals.items()
-    }
-    # the curves do not need the values of the whole trial, which would be kept with them
-    variables = {
-        side: tuple(replace(signal, values=np.empty(0)) for signal in side_signals)
-        for side, side_signals in signals.items()
-    }
+    stacked: dict[Side, FloatArray] = {}
+    variables: dict[Side, tuple[CycleSignal, ...]] = {}
+    for side in sides:
+        signals = tuple(cycle_signals(walk, side))
+        stacked[side] = np.column_stack([signal.values for signal in signals])
+        # the curves do not need the values of the whole trial, which would be kept with them
+        variables[side] = tuple(replace(signal, values=np.empty(0)) for signal in signals)
+        del signals
     ground_forces = {side: _plate_rate_force(walk, side) for side in sides}
     long_axes = {side: walk.points.long_axis(side) for side in sides if side in walk.points.heel}
     R_WB = walk.fit.body_pose(walk.model.skeleton.root.name)[0] if cycles else np.empty((0, 3, 3))
     for cycle in cycles:
-        side_signals = signals[cycle.side]
+        side_signals = variables[cycle.side]
         curves = normalise_to_cycle(stacked[cycle.side], walk.rate_hz, cycle.start_s, cycle.end_s)
         base = [column for column, signal in enumerate(side_signals) if signal.kind == "base"]
         curves[:, base] = np.rad2deg(_base_angles(walk, R_WB, cycle))[:, : len(base)]
@@ -140,7 +139,7 @@ def _cycle_values_of_side(walk: TrialMechanics, cycles: Sequence[GaitCycle], fac
         curves[:, ground] = _ground_force_curves(ground_forces[cycle.side], cycle, curves[:, ground])
         faults, reasons = find_excluded_curves(side_signals, curves, feet, cycle.side, factor)
         curves[:, list(reasons)] = np.nan
-        yield CycleValues(cycle, variables[cycle.side], curves, faults, reasons)
+        yield CycleValues(cycle, side_signals, curves, faults, reasons)
 
 
 def _base_angles(walk: TrialMechanics, R_WB: FloatArray, cycle: GaitCycle) -> FloatArray:

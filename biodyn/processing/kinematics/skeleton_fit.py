@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,7 +32,8 @@ class Fit:
         status, iterations: (T,) status and iterations of the solver. UNDETERMINED: the markers do not determine the root; such
             frames are bridged if `solved`.
         motion: q, v, vdot (NaN rows where unknown).
-        link_R_W, link_p_W: (T, L, 3, 3), (T, L, 3) poses of the links, NaN where unsolved.
+        link_R_W, link_p_W: (T, L, 3, 3), (T, L, 3) poses of the links, NaN where unsolved; T = 0 in a fit
+            `without_link_poses`, which needs half the memory.
         states: values and rates (T, C) of the free coordinates of an OpenSim model, which need not be angles of single
             axes; None for a library skeleton.
     """
@@ -61,9 +62,27 @@ class Fit:
         """Rates (T, C) of the free coordinates, rad/s or m/s."""
         return self.motion.v[:, [c.v_index for c in self.model.coordinates]] if self.states is None else self.states[1]
 
+    def without_link_poses(self) -> Fit:
+        """Return the fit without the poses of the links."""
+        return replace(
+            self, link_R_W=np.empty((0, *self.link_R_W.shape[1:])), link_p_W=np.empty((0, *self.link_p_W.shape[1:]))
+        )
+
+    def with_link_poses(self) -> Fit:
+        """Return the fit with the poses of the links, computed from its motion."""
+        R, p = link_poses(self.model, self.motion.q, self.solved)
+        return replace(self, link_R_W=R, link_p_W=p)
+
     def body_pose(self, name: str) -> tuple[FloatArray, FloatArray]:
         """Return R_WB (T, 3, 3) and p_WB (T, 3) of a segment."""
         return self.model.body_poses(self.link_R_W, self.link_p_W, name)
+
+
+def link_poses(model: SubjectModel, q: FloatArray, solved: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Return the poses (T, L, 3, 3), (T, L, 3) of the links for the motion q (T, nq), NaN where not `solved` (T,)."""
+    R, p = body_poses(model.multibody, np.where(solved[:, None], q, model.multibody.neutral_q()))
+    R[~solved], p[~solved] = np.nan, np.nan
+    return R, p
 
 
 def fit_from_solution(
@@ -91,8 +110,7 @@ def fit_from_solution(
     moving: BoolArray = np.asarray(np.isfinite(motion.vdot).all(axis=1))
     is_open = solution.status == UNDETERMINED
     reason = _unreliable_reasons(solved, moving, is_open, model.skeleton.root.name, markers.rate_hz, edge_s)
-    R, p = body_poses(model.multibody, np.where(solved[:, None], solution.q, model.multibody.neutral_q()))
-    R[~solved], p[~solved] = np.nan, np.nan
+    R, p = link_poses(model, solution.q, solved)
     return Fit(
         labels=tuple(m.label for m in model.markers),
         marker_error=solution.marker_error,

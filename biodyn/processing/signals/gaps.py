@@ -112,8 +112,10 @@ def fill_gaps(
             (or filled by a spline) throughout. The offset of the marker in the segment changes linearly between the edges of
             the gap; at the ends of the trial it is the offset at the only edge.
     """
+    seen = all_finite(p_WM)
+    if seen.all():
+        return GapFilling(p_WM, [], ~seen)  # not copied
     positions = np.array(p_WM, dtype=np.float64)
-    seen = all_finite(positions)
     positions[~seen] = np.nan
     splined, open_gaps = _fill_by_splines(positions, seen, round(spline_gap_s * rate_hz))
     mates = {marker: [m for m in group if m != marker] for group in groups for marker in group}

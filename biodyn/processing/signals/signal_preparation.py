@@ -168,7 +168,8 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
     everything = recording.markers
     wanted = [i for i, label in enumerate(everything.labels) if mapping.role(label) or label in mapping.unknown]
     labels = tuple(everything.labels[i] for i in wanted)
-    markers = Markers(labels, everything.positions[:, wanted], everything.rate_hz)
+    positions = everything.positions if len(wanted) == len(everything.labels) else everything.positions[:, wanted]
+    markers = Markers(labels, positions, everything.rate_hz)
     jump_m = None if recording.uses_poses else distance_from_median(everything)
     if jump_m is not None:
         markers = remove_spikes(markers, jump_m[:, wanted])

@@ -131,14 +131,14 @@ class TrialView:
         return {variable: of_sides for each in bands for variable, of_sides in each.items()}
 
     @cached_property
-    def parameter_sd(self) -> pd.DataFrame:
-        """Windowed parameters of the curves with `bands`; `sd` is the change of the parameter if the curve changes by one
-        standard deviation.
+    def parameter_sd(self) -> pd.Series[float]:
+        """Mean change of each windowed parameter of each side if its curve changes by one standard deviation of `bands`.
 
         Exact for an error of one sign over the window, an upper bound for others.
         """
         parameters = self.parameters  # before the table is made a second time, so that only one is in memory
         cycles = table_used_once(self.tables, "gait_cycles")
+        cycles = cycles[cycles["variable"].isin(list(self.bands))]
         changed = cycles["value"].to_numpy(dtype=np.float64, copy=True).reshape(-1, len(PERCENT))
         heads = cycles.iloc[:: len(PERCENT)]
         keys = zip(heads["variable"].astype(str), heads["side"].astype(str), strict=True)
@@ -147,7 +147,7 @@ class TrialView:
         shifted = trial_parameters(cycles.assign(value=changed.ravel()), self.tables["spatiotemporal"])
         merged = parameters.merge(shifted, on=["parameter", "side", "cycle"], suffixes=("", "_shifted"))
         merged["sd"] = (merged["value_shifted"] - merged["value"]).abs()
-        return merged[merged["variable"].isin(list(self.bands))]
+        return merged.groupby(["parameter", "side"])["sd"].mean()
 
     @cached_property
     def parameters(self) -> pd.DataFrame:

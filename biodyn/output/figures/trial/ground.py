@@ -18,6 +18,7 @@ from biodyn.output.figures.curves import (
     cycle_figure,
     cycle_panel,
     display_table,
+    evenly_spaced_rows,
     force_lines,
     lowest_panel_labels,
     shade_unmeasured,
@@ -117,7 +118,10 @@ for _place, _entry in enumerate(display_table()["figure"]):
     )
 
 
-_TOP_VIEW_CAPTION = "Plates seen from above: foot outlines at mid-contact and paths of the centre of pressure."
+_TOP_VIEW_CAPTION = (
+    "Plates seen from above: foot outlines at mid-contact and paths of the centre of pressure, of at most "
+    f"{display_table()['most_single']} contacts of each foot with each plate."
+)
 
 
 @figure("centre_of_pressure", place=30, needs=("ground_reaction", "contacts"), section="ground")
@@ -146,8 +150,10 @@ def centre_of_pressure_figure(trial: TrialView) -> Figure | None:
         for side in SIDES
         if f"centre_of_pressure_{side}_x_m" in ground
     }
-    for contact, outlines in zip(trial.tables["contacts"].to_dict("records"), _sole_outlines(trial), strict=False):
-        layers += _contact_layers(time_s, paths, contact, outlines, low, high)
+    contacts, soles = trial.tables["contacts"], _sole_outlines(trial)
+    alike = contacts.groupby(["plate", "side", "decision"], dropna=False, observed=True).indices.values()
+    for row in sorted(int(rows[k]) for rows in alike for k in evenly_spaced_rows(len(rows))):
+        layers += _contact_layers(time_s, paths, contacts.iloc[row].to_dict(), soles[row], low, high)
     panel = Panel(
         "Centre of pressure (top view)",
         Axis("forward, direction of World X (m)", limits=(float(low[0]), float(high[0])), grid=True),

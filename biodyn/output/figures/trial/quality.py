@@ -168,8 +168,8 @@ def torque_contribution_figure(trial: TrialView) -> Figure | None:
         (side, moment, trial.coordinate(moment.removesuffix("_moment"), side)) for side in SIDES for moment in moments
     ]
     wanted = {coordinate for *_, (coordinate, _) in shown}
-    grouped = table.groupby("coordinate", observed=True)
-    by_name = {str(name): block for name, block in grouped if str(name) in wanted}
+    table = table[table["coordinate"].isin(wanted)]
+    by_name = {str(name): block for name, block in table.groupby("coordinate", observed=True)}
     panels = [
         _contribution_panel(trial, sign, by_name.get(coordinate), moment, side, label)
         for (side, moment, (coordinate, sign)), label in zip(shown, labels, strict=True)

@@ -92,7 +92,8 @@ def describe_panel(page: TrialPage, name: str) -> Described:
 
 
 def cycle_counts_text(curves: Mapping[str, Mapping[str, CycleCurves]]) -> str:
-    """Return the number of cycles by side: "motion: right 2, left 2; loads: right 1 (2 in part), left 2".
+    """Return the number of cycles by side: "motion: right 2, left 2; loads: right 1 (2 in part), left 2", and how many of them
+    are drawn if not all.
 
     A cycle with known stance and swing counts as complete, a cycle with unknown stance as partial. Its end may be missing:
     the next strike begins a stance that need not hit a plate.
@@ -103,6 +104,9 @@ def cycle_counts_text(curves: Mapping[str, Mapping[str, CycleCurves]]) -> str:
         names = [name for panels in rows for name in panels if name in curves]
         if names:
             parts.append(f"{part}: {', '.join(_cycle_counts_of_side(curves, names, side) for side in SIDES)}")
+    most = display_table()["most_single"]
+    if any(len(cycles.values) > most for sides in curves.values() for cycles in sides.values()):
+        parts.append(f"drawn: {most} of each side, evenly spaced")
     return "; ".join(parts)
 
 

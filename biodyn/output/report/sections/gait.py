@@ -9,6 +9,7 @@ import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.library.toml_files import load_table
+from biodyn.output.figures.curves import display_table
 from biodyn.output.figures.style import SIDE_COLORS, report_setting
 from biodyn.output.report.formatted_parameters import NormRow, evidence_text, format_decimal, norm_rows, parameter_label
 from biodyn.output.report.page import Data
@@ -62,12 +63,13 @@ def _mean_and_sd_entry(values: FloatArray, unit: str) -> dict[str, Any] | None:
 
 @SECTIONS.section("contacts", place=40, title="Foot-plate contacts and gait events", folded=True)
 def contacts_section(page: TrialPage) -> Data:
-    """Return a row per contact (time, decision, reason, evidence) and per gait event."""
-    table = page.tables["contacts"]
+    """Return a row per contact (time, decision, reason, evidence) and per gait event: the first of each decision and source."""
+    table, all_events = page.tables["contacts"], page.tables["events"].astype({"side": str})
+    most = display_table()["most_single"]
     decided = ("plate", "side", "start_s", "end_s", "decision", "reason")
     evidence = [name for name in table.columns if name not in decided]
     rows = []
-    for contact in table.to_dict("records"):
+    for contact in table.groupby("decision").head(most).to_dict("records"):
         side = str(contact["side"]) if isinstance(contact["side"], str) else ""
         rows.append(
             {
@@ -89,9 +91,9 @@ def contacts_section(page: TrialPage) -> Data:
             str(event["event"]).replace("_", " "),
             str(event["source"]),
         )
-        for event in page.tables["events"].astype({"side": str}).to_dict("records")
+        for event in all_events.groupby("source").head(most).to_dict("records")
     ]
-    return {"contacts": rows, "events": events}
+    return {"contacts": rows, "events": events, "counts": (len(table), len(all_events))}
 
 
 @SECTIONS.section("ground", place=50, title="Ground reaction force (GRF)", folded=True)
