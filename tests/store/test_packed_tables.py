@@ -134,10 +134,8 @@ def test_a_packed_result_opens_with_the_same_tables(both: tuple[Path, Path]) -> 
     for name in tight.table_names:
         whole, packed = text.table(name), tight.table(name)
         coarser = packed_decimals(name, map(str, whole.columns)) if _is_packed(both[1], name) else {}
-        for (
-            column,
-            digits,
-        ) in coarser.items():  # half a unit of the last digit of the packed table, and of that of the text
+        for column, digits in coarser.items():
+            # half a unit of the last digit of the packed table, and of that of the text
             np.testing.assert_allclose(packed[column], whole[column], rtol=1e-15, atol=0.5 * 10.0**-digits + 0.5e-4)
             np.testing.assert_allclose(packed[column], packed[column].round(digits), rtol=1e-15, atol=0.0)
         others = whole.drop(columns=list(coarser))

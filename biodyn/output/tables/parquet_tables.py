@@ -49,10 +49,9 @@ def to_parquet(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[s
     schema = pa.schema([(name, column.kind) for name, column in columns.items()])
     content, rows_of_group = io.BytesIO(), 2**20
     # one page per group, because equal components of different axis systems are then stored once
-    is_limited = (
-        "max_rows_per_page" in signature(pq.ParquetWriter.__init__).parameters
-    )  # not by older versions of pyarrow
-    most_rows = {"max_rows_per_page": rows_of_group} if is_limited else {}
+    options = signature(pq.ParquetWriter.__init__).parameters
+    # older versions of pyarrow do not limit the rows of a page
+    most_rows = {"max_rows_per_page": rows_of_group} if "max_rows_per_page" in options else {}
     with pq.ParquetWriter(
         content,
         schema,
