@@ -15,7 +15,7 @@ from biodyn.estimation.noise_model import FORCE_SD_N
 from biodyn.estimation.unknown_parameters import GAIN_SD, PLACE_SD_M, InertiaUnknowns, PlateSummary
 from biodyn.library.tables import segment_title
 from biodyn.processing.dynamics.inverse_dynamics import Dynamics
-from biodyn.processing.kinematics.skeleton_fit import Fit
+from biodyn.processing.kinematics.skeleton_fit import Fit, link_poses
 from biodyn.processing.signals.filtering import finite_rms, vector_rms
 from biodyn.recording import GroundReaction
 from biodyn.rigid_body import difference
@@ -97,7 +97,7 @@ def summarise_estimate(
     if known.any():
         steps = difference(model.multibody, raw.motion.q[known], fit.motion.q[known])[:, columns]
     moved_m = model.marker_positions(fit.link_R_W, fit.link_p_W)
-    moved_m -= model.marker_positions(raw.link_R_W, raw.link_p_W)
+    moved_m -= model.marker_positions(*link_poses(raw.model, raw.motion.q, raw.solved))
     distance = np.linalg.norm(moved_m, axis=2)[known]
     del moved_m
     mass_kg = raw.model.mass_kg

@@ -93,7 +93,8 @@ def test_published_walkers_are_within_the_limits() -> None:
 
 
 def test_the_display_table_holds_layout_only() -> None:
-    assert set(load_table("figures/display")) == {"figure", "stance_figure", "overview", "standard", "screen"}
+    layout = {"figure", "stance_figure", "overview", "standard", "screen", "most_single"}
+    assert set(load_table("figures/display")) == layout
 
 
 @pytest.mark.parametrize("unit", ["study/group", "statistics", "tables", "study/collecting"])

@@ -220,13 +220,6 @@ def contact_foot_outlines(analysis: TrialAnalysis) -> np.ndarray:
 
 Progress = Callable[[str], None]
 
-# 1 mNm, 1 mN and 1 mW, at most 1/200 of the smallest band, and 1e-4 degrees; by unit, or column of a tidy table.
-_PACKED_DECIMALS = {"Nm": 3, "N": 3, "W": 3, "deg": 4, "x": 3, "y": 3, "z": 3, "value": 3}
-_TABLES_OF_FRAMES = (
-    *("joint_angles", "joint_torques", "joint_torque_parts", "joint_moments", "joint_powers", "joint_power_parts"),
-    "ground_reaction",
-)
-
 
 def write_view(view: TrialView, folder: Path, pack: bool = False) -> None:
     """Write run.json, tables, arrays and copies of the user's files into a folder; call `write_manifest` after the last file.
@@ -245,18 +238,9 @@ def _write_table(name: str, table: pd.DataFrame, folder: Path, pack: bool, min_p
     known = TABLES.get(name)
     decimals, coarser = (DECIMALS, {}) if known is None else (known.decimals, dict(known.coarser))
     if pack and table.size >= min_packed_cells:
-        coarser = coarser | packed_decimals(name, map(str, table.columns))
         (folder / packed_table_path(name)).write_bytes(to_parquet(table, decimals, coarser))
     else:
         write_csv(table, folder / table_path(name), decimals, coarser)
-
-
-def packed_decimals(name: str, columns: Iterable[str]) -> dict[str, int]:
-    """Return the decimals of the columns of a packed table that are less than those of its text."""
-    if name not in _TABLES_OF_FRAMES:
-        return {}
-    found = {column: _PACKED_DECIMALS.get(column.rpartition("_")[2]) for column in columns}
-    return {column: decimals for column, decimals in found.items() if decimals is not None}
 
 
 def _write_record_and_arrays(view: TrialView, folder: Path, pack: bool) -> None:
