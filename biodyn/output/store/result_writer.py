@@ -257,7 +257,8 @@ def _write_record_and_arrays(view: TrialView, folder: Path, pack: bool) -> None:
                 np.lib.format.write_array(stream, np.asfortranarray(rounded), allow_pickle=False)
                 # bzip2 needs half the space for markers; level 1 takes a quarter of the time of level 6, for 2 % more space
                 method = zipfile.ZIP_BZIP2 if values.dtype == np.float32 else zipfile.ZIP_DEFLATED
-                archive.writestr(f"{name}.npy", stream.getbuffer(), method, compresslevel=1)
+                entry = zipfile.ZipInfo(f"{name}.npy")  # without the time, so that equal results have equal bytes
+                archive.writestr(entry, stream.getbuffer(), method, compresslevel=1)
     else:
         # object arrays do not occur; NumPy 1.26 would store the argument `allow_pickle` as an additional array
         unpacked: dict[str, Any] = dict(view.arrays)
