@@ -264,9 +264,7 @@ def frames_at_limit(fit: Fit, coordinate: Coordinate) -> BoolArray:
 
 
 def _coordinate_values(fit: Fit, coordinate: Coordinate) -> FloatArray:
-    if fit.states is not None:
-        return fit.states[0][:, fit.model.coordinates.index(coordinate)]
-    return fit.motion.q[:, coordinate.q_index]
+    return fit.values[:, fit.model.coordinates.index(coordinate)]
 
 
 def report_different_filters(cutoff_hz: float, force_cutoff_hz: float) -> tuple[Diagnostic, ...]:
