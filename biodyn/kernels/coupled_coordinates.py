@@ -228,7 +228,7 @@ def _target_cost(goal, row, total, q):
 @part
 def _solve_step(of, t, damping, coarse):
     """Fill step with the minimum of the damped quadratic model within the limits; return the smallest relative pivot."""
-    _, _, _, goal, _, _, _, room = of
+    goal, room, _ = of
     n, limits = room.step.shape[0], min(t, goal.lower.shape[0] - 1)
     q, pinned, step, H, L = room.q, room.pinned, room.step, room.hessian, room.factors
     for j in range(n):
@@ -289,7 +289,7 @@ def _solve_step(of, t, damping, coarse):
 
 @part
 def _evaluate(of, t):
-    tree, problem, laws, goal, total, work, evaluated, room = of
+    goal, room, (tree, problem, laws, total, work, evaluated) = of
     row = min(t, goal.targets.shape[0] - 1)
     evaluate_functions(laws, room.trial, work.step.shape[0], evaluated, work.trial)
     return evaluate_cost(tree, problem, work.trial, t, work) + _target_cost(goal, row, total, room.trial)
@@ -297,7 +297,7 @@ def _evaluate(of, t):
 
 @part
 def _assemble(of, t, exact):
-    tree, problem, laws, goal, total, work, evaluated, room = of
+    goal, room, (tree, problem, laws, total, work, evaluated) = of
     gather_moments(tree, problem, t, work)
     assemble_equations(tree, exact, work)
     fill_gradients(laws, evaluated)
@@ -308,7 +308,7 @@ def _assemble(of, t, exact):
 @part
 def _move(of, t):
     """Fill trial = q + step within the limits."""
-    _, _, _, goal, _, _, _, room = of
+    goal, room, _ = of
     limits = min(t, goal.lower.shape[0] - 1)
     for j in range(room.q.shape[0]):
         room.trial[j] = min(max(room.q[j] + room.step[j], goal.lower[limits, j]), goal.upper[limits, j])
@@ -316,7 +316,7 @@ def _move(of, t):
 
 @part
 def _is_any_unseen(of, t):
-    _, _, _, goal, _, _, _, room = of
+    goal, room, _ = of
     limits = min(t, goal.lower.shape[0] - 1)
     unseen = False
     for j in range(room.q.shape[0]):
@@ -360,7 +360,7 @@ def coupled_inverse_kinematics(
                 low, high = goal.lower[limits, j], goal.upper[limits, j]
                 room.trial[j] = min(max(room.q[j], low), high)
             at_start = 0 < k <= tries
-            of = (tree, problem, laws, goal, total, work, evaluated, room)
+            of = (goal, room, (tree, problem, laws, total, work, evaluated))
             frame_cost, steps, state = minimise(
                 _evaluate, _assemble, _solve_step, _move, _is_any_unseen, of, t, at_start, False, at_start, tolerance,
                 max_iterations, room.q, room.trial, room.step,
