@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
+from scipy.special import fdtri, ndtri
 
 from biodyn.errors import StatisticsError
 
@@ -71,7 +71,7 @@ def assess_repeatability(values: ArrayLike) -> Repeatability:
             "Repeatability cannot be estimated, because the values do not vary between subjects or repeat exactly."
         )
     sem = math.sqrt(error + max(0.0, (columns - error) / n))
-    mdc95 = float(scipy.stats.norm.ppf(_TAIL)) * math.sqrt(2.0) * sem
+    mdc95 = float(ndtri(_TAIL)) * math.sqrt(2.0) * sem
     agreement = _icc_agreement(rows, columns, error, n, k)
     return Repeatability(n, agreement, _icc_consistency(rows, error, n, k), sem, mdc95, (rows, columns, error))
 
@@ -86,8 +86,8 @@ def _icc_consistency(rows: float, error: float, n: int, k: int) -> IntraclassCor
     def coefficient(ratio: float) -> float:
         return (ratio - 1.0) / (ratio + k - 1.0) if math.isfinite(ratio) else 1.0
 
-    low = f / float(scipy.stats.f.ppf(_TAIL, n - 1, error_df))
-    high = f * float(scipy.stats.f.ppf(_TAIL, error_df, n - 1))
+    low = f / float(fdtri(n - 1, error_df, _TAIL))
+    high = f * float(fdtri(error_df, n - 1, _TAIL))
     return IntraclassCorrelation(coefficient(f), coefficient(low), coefficient(high))
 
 
@@ -100,7 +100,7 @@ def _icc_agreement(rows: float, columns: float, error: float, n: int, k: int) ->
     mixture = a * columns + b * error
     parts = (a * columns) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
     v = mixture**2 / parts if parts > 0.0 else float((n - 1) * (k - 1))
-    f_low, f_high = scipy.stats.f.ppf(_TAIL, n - 1, v), scipy.stats.f.ppf(_TAIL, v, n - 1)
+    f_low, f_high = fdtri(n - 1, v, _TAIL), fdtri(v, n - 1, _TAIL)
     rest = k * columns + (k * n - k - n) * error
     low = float(n * (rows - f_low * error) / (f_low * rest + n * rows))
     high = float(n * (f_high * rows - error) / (rest + n * f_high * rows))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy
+from scipy.special import stdtrit
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import StudyError, printable_text
@@ -344,5 +344,5 @@ def _scalar_entry(model: CurveModel, title: str, unit: str, reference: float) ->
     normal_95 = 1.96
     mean, sd = _shift_reference_speed(model, reference)
     freedom = max(model.people - len(model.mean), 1)
-    wider = float(scipy.stats.t.ppf(0.975, freedom)) / normal_95 * np.sqrt(1.0 + len(model.mean) / model.people)
+    wider = float(stdtrit(freedom, 0.975)) / normal_95 * np.sqrt(1.0 + len(model.mean) / model.people)
     return {"title": title, "unit": unit, "mean": mean[:, 0], "sd": [float(sd[0] * wider)]}

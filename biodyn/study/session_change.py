@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy
+from scipy.special import stdtrit
 
 from biodyn.errors import StudyError
 from biodyn.library.toml_files import load_table
@@ -177,7 +177,7 @@ def _detectable_change(row: Mapping[Any, Any]) -> float:
     if a + b == 0.0:
         return 0.0
     freedom = (a + b) ** 2 / (a**2 / (row["walks_a"] - 1) + b**2 / (row["walks_b"] - 1))
-    return float(scipy.stats.t.ppf(0.975, freedom) * np.sqrt(a + b))
+    return float(stdtrit(freedom, 0.975) * np.sqrt(a + b))
 
 
 def _exceedance_text(change: float, limit: float) -> str:

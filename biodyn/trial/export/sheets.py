@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
-from scipy.io import savemat
+import scipy
 
 from biodyn.errors import ResultError, printable_text
 from biodyn.output.tables import TABLES
@@ -171,7 +171,7 @@ def mat_file(view: TrialView, convention: str) -> tuple[dict[str, bytes], tuple[
     for sheet in make_sheets(view, convention):
         content[sheet.name] = _matlab_struct(sheet)
     stream: Any = BytesIO()  # the type stubs accept only paths
-    savemat(stream, content, long_field_names=True, oned_as="column", do_compression=True)
+    scipy.io.savemat(stream, content, long_field_names=True, oned_as="column", do_compression=True)
     # the header text is replaced because it has the time of writing; equal results give equal bytes
     data = b"MATLAB 5.0 MAT-file, written by biodyn".ljust(116) + stream.getvalue()[116:]
     return {f"{Path(str(view.record['input'].get('file', 'result'))).stem}.mat": data}, ()

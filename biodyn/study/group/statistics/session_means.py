@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-import scipy
+from scipy.special import stdtrit
 
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.library.study_parameters import ParameterDefinition
@@ -164,7 +164,7 @@ def _error_columns(values: FloatArray) -> list[object]:
         return [count, mean, np.nan, np.nan, np.nan]
     sd = float(known.std(ddof=1))
     sem = sd / float(np.sqrt(count))
-    return [count, mean, sd, sem, float(scipy.stats.t.ppf(0.975, count - 1)) * float(np.sqrt(2.0)) * sem]
+    return [count, mean, sd, sem, float(stdtrit(count - 1, 0.975)) * float(np.sqrt(2.0)) * sem]
 
 
 def _error_notes(few: bool) -> tuple[str, ...]:
