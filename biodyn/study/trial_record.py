@@ -104,12 +104,13 @@ def read_strides(path: Path) -> dict[tuple[str, int], dict[str, float]]:
     try:
         for suffix, read in TABLE_READERS.items():
             if path.with_suffix(suffix).is_file():
-                rows = read(path.with_suffix(suffix).read_bytes()).to_dict("records")
+                columns = read(path.with_suffix(suffix).read_bytes()).to_dict("list")
+                keys = zip(columns.pop("side"), columns.pop("cycle"), strict=True)
                 return {
-                    (str(row["side"]), int(row["cycle"])): {
-                        str(name): float(value) for name, value in row.items() if name not in ("side", "cycle", *_TIMES)
+                    (str(side), int(cycle)): {
+                        str(name): float(values[row]) for name, values in columns.items() if name not in _TIMES
                     }
-                    for row in rows
+                    for row, (side, cycle) in enumerate(keys)
                 }
     except (OSError, KeyError, ValueError, TypeError) as error:
         folder = path.parent.parent

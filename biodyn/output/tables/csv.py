@@ -40,15 +40,13 @@ def read_csv(source: Any, **options: Any) -> pd.DataFrame:
 
 def restore_original_texts(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table as read from a file, with the original texts and column names."""
-    frame = frame.rename(columns={name: original_text(str(name)) for name in frame.columns})
-    for name in frame.columns:
-        if isinstance(frame[name].dtype, pd.CategoricalDtype):
-            texts = frame[name].cat.categories
+    frame = frame.set_axis([original_text(str(name)) for name in frame.columns], axis=1)
+    for name, kind in frame.dtypes.items():
+        if isinstance(kind, pd.CategoricalDtype):
+            texts = kind.categories
             if any(isinstance(text, str) and text.startswith("'") for text in texts):
                 frame[name] = frame[name].cat.rename_categories([original_text(str(text)) for text in texts])
-            continue
-        is_text = frame[name].dtype == object or pd.api.types.is_string_dtype(frame[name].dtype)
-        if is_text and frame[name].astype(str).str.startswith("'").any():
+        elif pd.api.types.is_string_dtype(kind) and frame[name].astype(str).str.startswith("'").any():
             frame[name] = frame[name].map(lambda cell: original_text(cell) if isinstance(cell, str) else cell)
     return frame
 

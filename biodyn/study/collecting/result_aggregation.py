@@ -415,9 +415,7 @@ def _read_sheets(out: Path) -> Iterator[Sheet]:
 
 def _read_csv(path: Path) -> pd.DataFrame:
     """Read a CSV table; labels are kept as texts ("007" is a name), empty cells are missing values."""
-    header = pd.read_csv(path, nrows=0).columns
-    texts = {name: str for name in LABELS if name in header}
-    return read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
+    return read_csv(path, dtype=dict.fromkeys(LABELS, str), keep_default_na=False, na_values=[""])
 
 
 def _subject_curve_sheet(name: str, path: Path) -> Sheet:
