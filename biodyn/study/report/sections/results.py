@@ -119,14 +119,15 @@ def symmetry_table(symmetry: pd.DataFrame, names: DisplayNames, shown: Sequence[
         rows_of_kind = rows_of_kind[rows_of_kind["name"].isin(shown)]
     rows = []
     condition_of = condition_labels(rows_of_kind)
-    for (name, condition, group), part in iterate_groups(rows_of_kind, "name", "condition", "group"):
-        of = str(part["unit"].iloc[0])
-        subject = part.groupby("subject", sort=False)[["right", "left", "difference", "symmetry_index"]].mean()
-        mean, sd = subject.mean(), subject.std()
+    keys = ["name", "condition", "group", "unit"]
+    numbers = ["right", "left", "difference", "symmetry_index"]
+    cells = rows_of_kind.groupby([*keys, "subject"], sort=False)[numbers].mean().groupby(keys, sort=False)
+    means, spreads, subjects = cells.mean().to_dict("records"), cells.std().to_dict("records"), cells.size()
+    for (name, condition, group, of), mean, sd, count in zip(subjects.index, means, spreads, subjects, strict=True):
         rows.append((
             names.title(name), condition_of[condition], group, unit_label(of), mean_sd_text(mean["right"], sd["right"], of),
             mean_sd_text(mean["left"], sd["left"], of), mean_sd_text(mean["difference"], sd["difference"], of),
-            mean_sd_text(mean["symmetry_index"], sd["symmetry_index"], "%"), str(len(subject)),
+            mean_sd_text(mean["symmetry_index"], sd["symmetry_index"], "%"), str(count),
         ))  # fmt: skip
     difference = "#right − left" if kind == "parameter" else "#right − left, RMS over the cycle"
     heads = (kind, "condition", "group", "unit", "#right", "#left", difference, "#symmetry index (%)", "#subjects")
