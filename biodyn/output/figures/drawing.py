@@ -355,8 +355,9 @@ def _key_rows(keys: Sequence[Key], width: float, top: float, title: str = "") ->
 
 def known_runs(known: BoolArray) -> list[tuple[int, int]]:
     """Return the first index, and the last index plus one, of each run of known values."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8)))
-    return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
+    bounded = np.concatenate(([False], known, [False]))
+    edges = np.flatnonzero(bounded[1:] != bounded[:-1]).tolist()
+    return list(zip(edges[::2], edges[1::2], strict=True))
 
 
 def join_curves(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -199,7 +199,7 @@ def _path_data(pieces: Sequence[FloatArray], closed: bool) -> str:
         points = np.rint(10.0 * piece).astype(np.int64)
         if not closed:
             points = _thin_curve(points)
-        steps = " ".join(map(str, np.diff(points, axis=0).reshape(-1).tolist()))
+        steps = " ".join(map(str, (points[1:] - points[:-1]).reshape(-1).tolist()))
         parts.append(f"M{points[0, 0]} {points[0, 1]}{f'l{steps}' if steps else 'h0'}{'Z' if closed else ''}")
     return "".join(parts)
 
@@ -211,7 +211,7 @@ def _thin_curve(points: IntArray, column: int = 5, most_points: int = 8) -> IntA
     (Jugel et al. 2014, doi 10.14778/2732951.2732953).
     """
     columns = points[:, 0] // column
-    first = np.flatnonzero(np.diff(columns, prepend=columns[0] - 1))
+    first = np.concatenate([[0], np.flatnonzero(columns[1:] != columns[:-1]) + 1])
     if len(points) <= most_points * len(first):
         return points
     sizes = np.diff(first, append=len(points))

@@ -195,11 +195,6 @@ class Sections(Registry[Reportlet[Of]], Generic[Of]):
 
         return register
 
-    def compile(self) -> None:
-        """Compile all templates in advance."""
-        for _, template, _ in self.values():
-            _compile_template(template, self._templates)
-
     def fill(self, page: Of, only: Collection[str] | None = None) -> list[Section]:
         """Return the filled sections of a page in order; with `only`, those with these names."""
         reportlets = [reportlet for name, reportlet in self.items() if only is None or name in only]

@@ -113,7 +113,7 @@ def has_variable(data: SubjectCycles, definition: ParameterDefinition) -> bool:
 
 def parameter_values(data: SubjectCycles, definition: ParameterDefinition) -> FloatArray:
     """Return the values (N,) of one parameter for the N cycles of a subject."""
-    sign = side_signs(definition, data.cycles["side"].astype(str).tolist())
+    sign = side_signs(definition, data.cycles["side"].tolist())
     if definition.operation == "stride":
         return sign * data.stride(definition.variable)
     curves = data.curves(definition.variable) * sign[:, None]

@@ -236,9 +236,10 @@ class Observations:
         ordered = sorted(columns, key=lambda column: column[0])  # stable: conditions keep the order of the data
         names = [self.definitions[number].name + tail for number, tail in ordered]
         table = pd.DataFrame(list(rows.values()), columns=pd.Index(names), dtype=np.float64)
+        table = table.dropna(axis="columns", how="all")
         table.insert(0, "subject", [subject for subject, _ in rows])
         table.insert(1, "group", [group for _, group in rows])
-        return table.loc[:, [*table.columns[:2], *(name for name in names if table[name].notna().any())]]
+        return table
 
 
 def _identifier_text(text: str) -> str:

@@ -143,10 +143,14 @@ class StudySource:
         """Return the values of run.json of a trial."""
         return read_study_json(self.out, f"{trial.folder}/{RECORD_NAME}")
 
+    @cached_property
+    def _first_record(self) -> Mapping[str, Any]:
+        """Return the values of run.json of the first analysed trial; empty settings if there is none."""
+        return next((self.run_record(trial) for trial in self.trials if trial.has_result), {"settings": {}})
+
     def report_setting(self, name: str) -> str:
         """Return an entry of [report] in the settings of the first analysed trial; "" if there is none."""
-        trial = next((trial for trial in self.trials if trial.has_result), None)
-        return "" if trial is None else report_setting(self.run_record(trial), name)
+        return report_setting(self._first_record, name)
 
     def table(self, name: str) -> pd.DataFrame:
         """Return a table of the group results; without columns if it was not written."""

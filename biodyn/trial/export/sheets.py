@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -115,7 +116,7 @@ def _write_row(page: Any, number: int, row: Iterable[Any], style: Any = None) ->
             page.write_string(number, column, _CONTROL_CHARACTERS.sub(" ", value)[:_LONGEST_TEXT], style)
         elif isinstance(value, (bool, np.bool_)):
             page.write_boolean(number, column, bool(value))
-        elif value is not None and np.isfinite(value):
+        elif value is not None and math.isfinite(value):
             page.write_number(number, column, value)
 
 

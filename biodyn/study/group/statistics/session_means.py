@@ -117,15 +117,14 @@ def _dimensionless_rows(cycles: SubjectCycles, parts: Sequence[np.ndarray], data
     if person is None:
         return
     titles = {name: f"{title}, dimensionless" for name, (title, *_) in DIMENSIONLESS.items()}
+    strides = {name: cycles.stride(name) for name in cycles.stride_columns}
     free = [
-        dimensionless_parameters(
-            {name: float(mean_and_sd(cycles.stride(name)[part])[0]) for name in cycles.stride_columns}, person
-        )
+        dimensionless_parameters({name: float(mean_and_sd(of[part])[0]) for name, of in strides.items()}, person)
         for part in parts
     ]
     for name, mean in free[0].items():
         if np.isfinite(mean):
-            values = np.array([strides.get(name, np.nan) for strides in free])
+            values = np.array([numbers.get(name, np.nan) for numbers in free])
             yield [DIMENSIONLESS_KIND, name, titles.get(name, "Stride in heights"), "", *_error_columns(values)]
 
 
