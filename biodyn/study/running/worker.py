@@ -19,7 +19,7 @@ from typing import Any
 
 
 def main() -> None:
-    gc_threshold = 100_000  # garbage is collected after each trial
+    gc.set_threshold(100_000, 20, 20)  # garbage is collected after each trial, not during imports
     memory_mb, parent = int(sys.argv[1]), int(sys.argv[2])
     threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -50,7 +50,6 @@ def main() -> None:
         return
     recordings = RecordingCache()
     gc.freeze()  # objects of libraries and kernels are permanent; scanning them repeatedly would take 5 % of a trial
-    gc.set_threshold(gc_threshold, 20, 20)
     send_message(ready=True)
     for line in sys.stdin:
         try:
