@@ -57,7 +57,7 @@ class SubjectCycles:
         columns = {
             name: np.array([values.get(name, np.nan) for values in stride_values], dtype=np.float64) for name in names
         }
-        return replace(self, cycles=self.cycles[CYCLE_KEYS].assign(**columns))
+        return replace(self, cycles=self.cycles[CYCLE_KEYS].join(pd.DataFrame(columns, index=self.cycles.index)))
 
     def stride(self, column: str) -> FloatArray:
         """Return one stride parameter of every cycle (N,); NaN if it is not available."""
@@ -109,10 +109,8 @@ def subject_cycles(frame: pd.DataFrame) -> SubjectCycles:
     values = np.full((int(row.max()) + 1, len(names), CYCLE_POINTS), np.nan)
     values[row, column] = frame["value"].to_numpy(dtype=np.float64).reshape(-1, CYCLE_POINTS)
     cycles = heads[CYCLE_KEYS].iloc[np.unique(row, return_index=True)[1]].reset_index(drop=True)
-    for name in CYCLE_KEYS:
-        cycles[name] = cycles[name].astype(np.int64 if name == "cycle" else object)
-    for name in ("session", "condition", "group"):
-        cycles[name] = cycles[name].fillna("")
+    cycles = cycles.astype({name: np.int64 if name == "cycle" else object for name in CYCLE_KEYS})
+    cycles = cycles.fillna(dict.fromkeys(("session", "condition", "group"), ""))
     units = dict(zip(heads["variable"].astype(str), heads["unit"].astype(str), strict=True))
     return SubjectCycles(str(subjects[0]), cycles, tuple(str(name) for name in names), units, values)
 
