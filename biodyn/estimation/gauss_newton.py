@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.ndimage import distance_transform_edt
+import scipy
 
 from biodyn.conventions import SIDES, FloatArray, IntArray
 from biodyn.estimation.estimation_problem import DEGREE, EstimationProblem, StretchMotion, apply_update, smooth_step
@@ -411,7 +411,7 @@ def _add_balance_terms(
     may be unknown in these frames, so that the balance is not used: the force on the root changes as in the nearest frame of
     `to_close`, times a factor that decreases from 1 to 0, with decreasing weight.
     """
-    distance, (nearest,) = distance_transform_edt(~problem.to_close, return_indices=True)
+    distance, (nearest,) = scipy.ndimage.distance_transform_edt(~problem.to_close, return_indices=True)
     share = smooth_step(1.0 - distance / (_FADE_S * problem.knots.rate_hz))
     # the weight decreases with the factor, because a constant weight would cause another discontinuity
     scale = share[:, None] ** 2 / problem.sizes.balance

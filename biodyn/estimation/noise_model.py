@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
+import scipy
 
 from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray, Side
 from biodyn.model.body_model import SubjectModel
@@ -328,7 +328,7 @@ def rms_over_strikes(values: FloatArray, known: BoolArray, shares: StrikeMap, kn
     least_weight = 1e-3  # sums over known values
     squares = shares.apply_transpose(np.where(known, values**2, 0.0))
     mean = squares / np.maximum(shares.apply_transpose(known.astype(np.float64)), least_weight)
-    return np.asarray(np.sqrt(gaussian_filter1d(shares.apply(mean), FRAME_S / knot_s, axis=0)))
+    return np.asarray(np.sqrt(scipy.ndimage.gaussian_filter1d(shares.apply(mean), FRAME_S / knot_s, axis=0)))
 
 
 def strike_torque_change_rms(tau: FloatArray, known: BoolArray, shares: StrikeMap, knot_s: float) -> FloatArray:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
+import scipy
 
 from biodyn.conventions import FloatArray, IntArray, without_side
 from biodyn.model.from_osim.imported_model import ImportedModel
@@ -86,7 +86,7 @@ def monte_carlo_torque_bands(trial: ImportedInputs, settings: UncertaintySetting
             q, tau = recompute_draw(trial, drawn)
             variance += share * (tau - trial.tau)[:, columns] ** 2
             places.add(drawn.model, q, share)
-        smooth = uniform_filter1d(np.nan_to_num(variance), max(around, 1), axis=0, mode="nearest")
+        smooth = scipy.ndimage.uniform_filter1d(np.nan_to_num(variance), max(around, 1), axis=0, mode="nearest")
         by_source[name] = np.where(missing, np.nan, np.sqrt(np.maximum(smooth, 0.0)))
     names = tuple(c.name for c in trial.model.coordinates)
     return TorqueUncertainty(names, by_source, noise_m, places=places.point_uncertainty())

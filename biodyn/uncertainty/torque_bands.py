@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
+import scipy
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray, with_side, without_side
 from biodyn.model.body_model import SubjectModel
@@ -169,7 +169,7 @@ def torque_uncertainty(
             for name, part in of_block.items():
                 variance[name][block] = part[inner]
         stretch = slice(first, stop)
-        of_filter[stretch] = uniform_filter1d(of_filter[stretch], near_frames, axis=0, mode="nearest")
+        of_filter[stretch] = scipy.ndimage.uniform_filter1d(of_filter[stretch], near_frames, axis=0, mode="nearest")
     variance["cutoff"] = np.maximum(variance["cutoff"] + np.maximum(of_filter, 0.0), 0.0)
     missing = np.isnan(inputs.dynamics.torques)
     missing = np.hstack([missing, missing.astype(float) @ belongs.T > 0.0])

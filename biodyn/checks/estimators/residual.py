@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.ndimage import uniform_filter1d
+import scipy
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic, Status
@@ -244,7 +244,8 @@ def _smoothed_heading(R_WB: FloatArray, rate_hz: float) -> FloatArray:
     if not len(known):
         return np.full((len(x), 3, 3), np.nan)
     angle = np.interp(np.arange(len(x)), known, np.unwrap(np.arctan2(-x[known, 2], x[known, 0])))
-    return _rotation_about_vertical(uniform_filter1d(angle, max(round(facing_s * rate_hz), 1), mode="nearest"))
+    smooth = scipy.ndimage.uniform_filter1d(angle, max(round(facing_s * rate_hz), 1), mode="nearest")
+    return _rotation_about_vertical(smooth)
 
 
 def _rotation_about_vertical(angle: FloatArray) -> FloatArray:

@@ -101,8 +101,8 @@ def _group_columns(frame: pd.DataFrame, coarser: Mapping[str, int]) -> Iterator[
                 values[:, column] = np.round(values[:, column], decimals)
             yield values
         else:
-            for _, column in frame.iloc[:, start:stop].items():
-                yield _codes_and_texts(column)
+            for _, texts in frame.iloc[:, start:stop].items():
+                yield _codes_and_texts(texts)
         start = stop
 
 

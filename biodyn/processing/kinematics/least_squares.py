@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
+import scipy
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.geometry.rotations import cardan_zxy, matrices_from_cardan_zxy
@@ -212,7 +212,7 @@ def heading(R_root: FloatArray, known: np.ndarray, frames: int, rate_hz: float) 
     heading_sd_s = 0.4
     x = R_root[:, :, 0]
     angle = np.interp(np.arange(frames), known, np.unwrap(np.arctan2(-x[:, 2], x[:, 0])))
-    return np.asarray(gaussian_filter1d(angle, heading_sd_s * rate_hz, mode="nearest"))
+    return np.asarray(scipy.ndimage.gaussian_filter1d(angle, heading_sd_s * rate_hz, mode="nearest"))
 
 
 def _stride_angles(model: SubjectModel, R_WB: dict[str, FloatArray], facing: FloatArray) -> FloatArray:

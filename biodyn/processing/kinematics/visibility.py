@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+import scipy
 from scipy.interpolate import PchipInterpolator, make_interp_spline
-from scipy.ndimage import binary_closing, binary_dilation, distance_transform_edt
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.geometry.rotations import continuous_quaternions
@@ -73,7 +73,7 @@ def add_jump_frames(model: SubjectModel, q: FloatArray, bad: BoolArray, rate_hz:
     for column in np.flatnonzero(bad.any(axis=0)):
         rate = np.gradient(q[:, model.coordinates[column].q_index]) * rate_hz if len(q) > 1 else np.zeros(len(q))
         leaps = bad[:, column] | (np.abs(np.nan_to_num(rate)) > jump_rad_s)
-        extended[:, column] = leaps | binary_closing(leaps, close)
+        extended[:, column] = leaps | scipy.ndimage.binary_closing(leaps, close)
     return extended
 
 
@@ -98,7 +98,7 @@ def bridge_prior(
         gone = pulled | ~np.isfinite(q[:, coordinate.q_index])
         if not pulled.any() or gone.all():
             continue
-        wide = binary_dilation(gone, iterations=max(ramp_frames, 1) if unobserved else margin)
+        wide = scipy.ndimage.binary_dilation(gone, iterations=max(ramp_frames, 1) if unobserved else margin)
         known = ~(wide if not wide.all() else gone)
         curve = np.full(len(q), np.nan)
         if known.sum() > 1:
@@ -153,7 +153,7 @@ def _interior_stretches(bad: BoolArray, frames: int) -> BoolArray:
 
 def _fade_edges(bad: BoolArray, frames: int) -> FloatArray:
     """Return the weight (T,) of the bridge: 1 in the frames `bad`, fading smoothly to 0 next to them."""
-    phase = np.clip(distance_transform_edt(~bad) / (frames + 1.0), 0.0, 1.0)
+    phase = np.clip(scipy.ndimage.distance_transform_edt(~bad) / (frames + 1.0), 0.0, 1.0)
     return np.asarray(0.5 + 0.5 * np.cos(np.pi * phase))
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
-from scipy.ndimage import median_filter
+import scipy
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
@@ -76,7 +76,7 @@ def _find_short_jumps(channel: FloatArray, longest: int, least_share: float) -> 
     """
     edge_share = 0.3
     outlier_sd = 8.0  # noise and single steps of a converter are smaller
-    usual = median_filter(np.nan_to_num(channel), 2 * longest + 1, mode="nearest")
+    usual = scipy.ndimage.median_filter(np.nan_to_num(channel), 2 * longest + 1, mode="nearest")
     off = np.nan_to_num(channel - usual)
     span = float(np.ptp(usual))
     high = np.abs(off) > max(least_share * span, outlier_sd * float(off.std()))
