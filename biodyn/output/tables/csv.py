@@ -42,12 +42,10 @@ def restore_original_texts(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table as read from a file, with the original texts and column names."""
     frame = frame.set_axis([original_text(str(name)) for name in frame.columns], axis=1)
     for name, kind in frame.dtypes.items():
-        if isinstance(kind, pd.CategoricalDtype):
-            texts = kind.categories
+        if isinstance(kind, pd.CategoricalDtype) or pd.api.types.is_string_dtype(kind):
+            texts = frame[name].unique()
             if any(isinstance(text, str) and text.startswith("'") for text in texts):
-                frame[name] = frame[name].cat.rename_categories([original_text(str(text)) for text in texts])
-        elif pd.api.types.is_string_dtype(kind) and frame[name].astype(str).str.startswith("'").any():
-            frame[name] = frame[name].map(lambda cell: original_text(cell) if isinstance(cell, str) else cell)
+                frame[name] = frame[name].map(lambda cell: original_text(cell) if isinstance(cell, str) else cell)
     return frame
 
 
@@ -115,7 +113,7 @@ def _codes_and_texts(values: pd.Series) -> tuple[np.ndarray, list[str]]:
     if pd.api.types.is_integer_dtype(values.dtype):
         numbers, codes = np.unique(values.to_numpy(), return_inverse=True)
         return codes, [str(number) for number in numbers]
-    codes, texts = pd.factorize(values.astype(object), use_na_sentinel=True)
+    codes, texts = pd.factorize(values, use_na_sentinel=True)
     return codes, [_format_cell(text) for text in texts]
 
 
