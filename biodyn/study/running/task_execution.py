@@ -160,6 +160,7 @@ class TrialProcess:
         process = self._process
         if process is not None:
             _kill_group(process)
+            process.wait()
 
     def _new_process(self) -> subprocess.Popen[bytes]:
         command = [*self._command, str(self._limits.memory_mb), str(os.getpid())]
