@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final, TextIO
 
 import numpy as np
 import pandas as pd
@@ -85,8 +85,8 @@ def collect_results(plan: StudyPlan, out: Path, *, include_failed: bool = False)
     with write_files_together(out, (DATA_SET_NAME, TEXT_NAME, SUMMARY_NAME)) as parts:
         with ExitStack() as opened:
             data_set = opened.enter_context(open_data_set(parts[DATA_SET_NAME], program_version()))
-            text = opened.enter_context(parts[TEXT_NAME].open("wb"))
-            text.write((",".join(DATA_SET_COLUMNS) + "\n").encode())
+            text = opened.enter_context(parts[TEXT_NAME].open("w", encoding="utf-8", newline=""))
+            text.write(",".join(DATA_SET_COLUMNS) + "\n")
             add_summary = opened.enter_context(summary_file(parts[SUMMARY_NAME]))
             for table in row_groups(source.iterate_trials(add_summary)):
                 data_set.write_table(table, row_group_size=max(table.num_rows, 1))
@@ -238,7 +238,7 @@ def open_data_set(path: Path, version: str) -> pq.ParquetWriter:
     )
 
 
-def write_csv_rows(table: pa.Table, stream: BinaryIO) -> None:
+def write_csv_rows(table: pa.Table, stream: TextIO) -> None:
     """Append rows (`DATA_SET_SCHEMA`) to study.csv, with empty cells for missing values and empty texts.
 
     Numbers have enough digits to restore the same value.
@@ -248,8 +248,7 @@ def write_csv_rows(table: pa.Table, stream: BinaryIO) -> None:
     for begin in range(0, table.num_rows, rows_per_part):
         part = table.slice(begin, rows_per_part).combine_chunks()
         lines = pc.binary_join_element_wise(*(csv_cells(column) for column in part.columns), ",")
-        _, _, text = pc.binary_join_element_wise(lines, "", "\n").buffers()
-        stream.write(text)
+        stream.write("\n".join(lines.to_pylist()) + "\n")
 
 
 def csv_cells(column: pa.ChunkedArray) -> pa.Array:
