@@ -112,7 +112,7 @@ def cycle_table(result: TrialResult) -> pa.Table:
     reasons = FrameReasons(analysis)
     rate_hz = analysis.recording.markers.rate_hz
     codes = [cycle_reason_codes(reasons, cycle, rate_hz).T.reshape(-1) for cycle in analysis.cycles]
-    frame = result.gait_cycles
+    frame = result.view.tables["gait_cycles"]
     value = pa.array(frame["value"].to_numpy(dtype=np.float64), from_pandas=True)
     of_rows = np.concatenate([np.empty(0, dtype=np.int64), *codes])
     columns = {
@@ -461,14 +461,14 @@ def _finding_metrics(result: TrialResult) -> dict[str, Any]:
 
 
 def _stride_metrics(result: TrialResult) -> dict[str, Any]:
-    table = result.spatiotemporal
+    table = result.view.tables["spatiotemporal"]
     return {name: _finite_mean(table[name].to_numpy(dtype=np.float64)) for name in _stride_means()}
 
 
 def _peak_metrics(result: TrialResult) -> dict[str, Any]:
-    columns = _peak_columns()
+    columns, tables = _peak_columns(), result.view.tables
     wanted = [parameter for parameter, _ in columns.values()]
-    table = trial_parameters(result.gait_cycles, result.spatiotemporal, wanted)
+    table = trial_parameters(tables["gait_cycles"], tables["spatiotemporal"], wanted)
     means = table.groupby(["parameter", "side"])["value"].mean().to_dict() if len(table) else {}
     return {column: float(means.get(key, np.nan)) for column, key in columns.items()}
 
