@@ -26,6 +26,7 @@ from biodyn.output.store.folder import RECORD_NAME, manifest_entries
 from biodyn.output.store.result_reader import read_record
 from biodyn.output.tables.csv import spreadsheet_text
 from biodyn.output.tables.gait import trial_parameters
+from biodyn.output.tables.parquet_tables import encode_words
 from biodyn.processing.dynamics.inverse_dynamics import distal_feet, distally_unknown_frames
 from biodyn.processing.gait.cycle_values import CycleValues
 from biodyn.processing.gait.spatiotemporal import CycleSignal
@@ -123,14 +124,14 @@ def cycle_table(result: TrialResult) -> pa.Table:
         "value": value,
         "unit": _text_column(frame["unit"]),
         "valid": value.is_valid(),
-        "reason": pa.array(reasons.words, pa.string()).take(pa.array(of_rows)).dictionary_encode(),
+        "reason": encode_words(of_rows, reasons.words),
     }
     return pa.table(columns, schema=CYCLE_SCHEMA)
 
 
 def _text_column(texts: pd.Series) -> pa.DictionaryArray:
     """Return a text column with a dictionary that contains only used words, in the order of first use."""
-    return pa.array(texts.astype(object).to_numpy(), pa.string()).dictionary_encode()
+    return encode_words(texts.cat.codes.to_numpy(), texts.cat.categories)
 
 
 # -- reasons
