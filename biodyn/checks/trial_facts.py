@@ -188,7 +188,7 @@ class TrialFacts:
 
     @cached_property
     def channel_shares(self) -> Mapping[int, FloatArray]:
-        """Contribution (C, T, 6) of each channel to the wrench of its plate, by index of the plates with steps; empty if unknown."""
+        """Contribution (C, T, 6) of each channel to the wrench of its plate, by index of plates with steps; empty if unknown."""
         inputs, plates = self.analysis.propagation, self.analysis.recording.plates
         if self.evidence is None or inputs is None or len(inputs.signals.plates) != len(plates):
             return {}

@@ -107,7 +107,7 @@ def _encode_column(values: pd.Series, decimals: int, coarser: Mapping[str, int])
 
 
 def encode_words(codes: np.ndarray, words: Sequence[str]) -> Any:
-    """Return a text column with the word of each code (-1: missing); its dictionary contains the used words, in order of first use."""
+    """Return the word of each code (-1: missing) as a column; its dictionary has only used words, in the order of first use."""
     import pyarrow as pa
 
     used = pa.array(codes, mask=codes < 0).dictionary_encode()

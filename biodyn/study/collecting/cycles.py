@@ -130,7 +130,7 @@ def cycle_table(result: TrialResult) -> pa.Table:
 
 
 def _text_column(texts: pd.Series) -> pa.DictionaryArray:
-    """Return a text column with a dictionary that contains only used words, in the order of first use."""
+    """Return a column of categories as text."""
     return encode_words(texts.cat.codes.to_numpy(), texts.cat.categories)
 
 
