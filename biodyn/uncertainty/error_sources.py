@@ -397,8 +397,7 @@ class MarkerTree:
         for link, parent in enumerate(tree.parent.tolist()):  # parents precede children
             apart[link] |= parent >= 0 and apart[parent]
         apart[self.links[np.abs(self.p_LM - other.p_LM).max(axis=1) > round_off]] = True
-        result = apart[self.marker_links]
-        return tuple(np.flatnonzero(result).tolist())
+        return tuple(np.flatnonzero(apart[self.marker_links]).tolist())
 
 
 def fit_gradient(frames: MotionFrames, fitted: MarkerTree, some: tuple[int, ...] | None = None) -> FloatArray:

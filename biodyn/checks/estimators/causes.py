@@ -109,13 +109,9 @@ class Disagreement:
         self._feet = np.arange(len(self._foot_frames) + len(self._body_frames)) < len(self._foot_frames)
         self._zero = np.zeros_like(evidence.required)
         plates = {n: plate.wrench for n, plate in enumerate(evidence.plates)}
-        delay = self._differences(
-            {
-                n: wrench_change_by_delay(wrench, self._table["late_sd_s"] * evidence.rate_hz)
-                for n, wrench in plates.items()
-            },
-            self._zero,
-        )
+        late_frames = self._table["late_sd_s"] * evidence.rate_hz
+        late = {n: wrench_change_by_delay(wrench, late_frames) for n, wrench in plates.items()}
+        delay = self._differences(late, self._zero)
         constants = np.column_stack([delay.ravel(), *(column.ravel() for column in self._constant_effects())])
         noise = np.where(self._feet[:, None], [*self._table["foot_sd"], 1.0, 1.0, 1.0], self._table["body_sd"])
         covariance = np.diag(noise.ravel() ** 2) + constants @ constants.T
