@@ -92,7 +92,9 @@ def _encode_column(values: pd.Series, decimals: int, coarser: Mapping[str, int])
         if largest < 2.0**53:
 
             def encode_counts(rows: slice) -> Any:
-                return pa.array(np.rint(numbers[rows] * scale), from_pandas=True).cast(pa.int64())
+                counts = np.rint(numbers[rows] * scale)
+                missing = np.isnan(counts)
+                return pa.array(np.where(missing, 0.0, counts).astype(np.int64), mask=missing)
 
             return _EncodedColumn(pa.int64(), encode_counts, digits)
         return _EncodedColumn(pa.float64(), lambda rows: pa.array(np.round(numbers[rows], digits), from_pandas=True))
