@@ -3,16 +3,19 @@
 BEFORE is the folder of another version. Measured: `import biodyn`; `biodyn --help`; `biodyn run` on a sample walk with
 compiled kernels; a study of the sample data with one worker, without and with bands, for each trial; the first run with an empty
 kernel cache. Processor time and peak memory are those of the command with all its processes; disk is the size of the result
-folders of a study's trials; medians of paired turns.
+folders of a study's trials; medians of paired turns. Needs Linux.
 """
 
 from __future__ import annotations
 
+import re
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 
@@ -21,6 +24,7 @@ from common import REPOSITORY, Record, environment_of, parser_of, sample_walks, 
 _STUDY_TRIALS = len(sample_walks())
 _KINDS = {"import": 1, "help": 1, "run": 1, "study without bands": _STUDY_TRIALS, "study": _STUDY_TRIALS}
 _MEASURES = ("processor", "clock", "memory_mb", "disk_mb")
+_SAMPLING_S = 0.05
 
 
 def main() -> None:
@@ -71,26 +75,41 @@ def _command(tree: Path, cache: Path, folder: Path, kind: str) -> dict[str, floa
         subprocess.run(["rm", "-rf", str(out)], check=True)
     command = [sys.executable, *words.get(kind, ["-m", "biodyn", *study])]
     environment = {**environment_of(tree), "BIODYN_CACHE_DIR": str(cache)}
-    probe = (
-        "import resource, subprocess, sys; done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); "
-        "use = resource.getrusage(resource.RUSAGE_CHILDREN); print(use.ru_utime + use.ru_stime, use.ru_maxrss, done.returncode)"
-    )
-    start = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-c", probe, *command], env=environment, cwd=folder, capture_output=True, text=True, check=True
-    )
-    processor, memory, code = done.stdout.split()[-3:]
-    if code not in ("0", "1"):
-        sys.exit(f"{kind} with {tree} ended with {code}: {done.stderr[-600:]}")
-    kilobytes = 1024 if sys.platform == "linux" else 1
-    clock = time.perf_counter() - start
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start, memory = time.perf_counter(), 0
+    with (folder / "errors").open("w+") as errors:
+        process = subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.DEVNULL, stderr=errors)
+        while process.poll() is None:
+            memory = max(memory, sum(map(_resident_kb, _processes_of(process.pid))))
+            time.sleep(_SAMPLING_S)
+        clock = time.perf_counter() - start
+        if process.returncode not in (0, 1):
+            errors.seek(0)
+            sys.exit(f"{kind} with {tree} ended with {process.returncode}: {errors.read()[-600:]}")
+    use = resource.getrusage(resource.RUSAGE_CHILDREN)
     size = sum(path.stat().st_size for path in (out / "trials").rglob("*") if path.is_file())
     return {
-        "processor": float(processor),
+        "processor": use.ru_utime + use.ru_stime - used.ru_utime - used.ru_stime,
         "clock": clock,
-        "memory_mb": float(memory) / kilobytes,
+        "memory_mb": memory / 1024,
         "disk_mb": size / 1e6,
     }
+
+
+def _processes_of(process: int) -> list[int]:
+    """Return a process and all its descendants."""
+    with suppress(OSError):  # it has ended
+        of_threads = [path.read_text(encoding="ascii") for path in Path(f"/proc/{process}/task").glob("*/children")]
+        return [process, *(each for child in " ".join(of_threads).split() for each in _processes_of(int(child)))]
+    return []
+
+
+def _resident_kb(process: int) -> int:
+    """Return the memory of a process; memory that processes share is divided between them (proportional set size)."""
+    with suppress(OSError):
+        found = re.search(r"^Pss: +(\d+) kB", Path(f"/proc/{process}/smaps_rollup").read_text(encoding="ascii"), re.M)
+        return int(found[1]) if found else 0
+    return 0
 
 
 if __name__ == "__main__":

@@ -71,10 +71,8 @@ class EstimateError(BiodynError):
         super().__init__(message, f'{look} A filter is available: [signals] method = "butterworth".')
 
     def __reduce__(self) -> tuple[type[EstimateError], tuple[str, str]]:
-        return type(self), (
-            self.message,
-            self.look,
-        )  # for exceptions from another process; otherwise the hint would be repeated
+        # for exceptions from another process; otherwise the hint would be repeated
+        return type(self), (self.message, self.look)
 
 
 class StatisticsError(BiodynError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,9 +50,8 @@ def page() -> str:
             if name != "preset":
                 parts.append(f"\n## [{name}]\n\nTable of {field.description}.\n")
             continue
-        parts.append(
-            f"\n## [{name}]\n\n{section.__doc__}\n\n| entry | default | allowed | meaning |\n|---|---|---|---|\n"
-        )
+        text = inspect.cleandoc(section.__doc__)  # Python 3.13 removes the indentation, older versions keep it
+        parts.append(f"\n## [{name}]\n\n{text}\n\n| entry | default | allowed | meaning |\n|---|---|---|---|\n")
         parts += [
             f"| `{entry}` | {_default(f)} | {_allowed(f)} | {f.description} |\n"
             for entry, f in section.model_fields.items()

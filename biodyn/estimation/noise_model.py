@@ -70,10 +70,8 @@ def estimate_noise_model(inputs: TrialInputs, magnitudes: Magnitudes, skin_sd_m:
     )
     cutoffs = coordinate_cutoffs(model, optimal_cutoffs(raw, rate_hz), inputs.cutoff_hz)
     frame = np.sqrt(FRAME_S * rate_hz)
-    smoothness, derivative = (
-        5.0,
-        3,
-    )  # factor on the smoothness of the markers; order of the derivative that is penalised, as in the spline
+    smoothness = 5.0  # factor on the smoothness of the markers
+    derivative = 3  # order of the derivative that is penalised, as in the spline
     correlation_s = 0.07  # correlation time of errors of the body model
     return NoiseModel(
         marker_sd_m=np.hypot(noise, skin_sd_m * frame),

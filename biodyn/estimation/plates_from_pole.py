@@ -568,9 +568,8 @@ def _estimate_plate(
         weight = np.column_stack([_robust_weight(part) for part in parts])
     posterior, spread = np.sqrt(np.diag(covariance)), samples.spread
     C, entry_sd = samples.sensitivity(x), np.sqrt(np.diag(spread @ covariance[6:42, 6:42] @ spread.T)).reshape(6, 6)
-    entry_sd = np.where(
-        entry_sd >= 0.95 * np.linalg.norm(spread, axis=1).reshape(6, 6), np.nan, entry_sd
-    )  # contribution of the prior alone
+    # contribution of the prior alone
+    entry_sd = np.where(entry_sd >= 0.95 * np.linalg.norm(spread, axis=1).reshape(6, 6), np.nan, entry_sd)
     if resting is not None:
         shown = common * resting @ C[:3].T @ (rotation_matrix(x[3:6]) @ samples.plate.R_LP).T @ samples.up
         gain = float(load_n / shown.mean())
@@ -597,9 +596,8 @@ def _estimate_plate(
 
 def _residual_sd(part: FloatArray, index: IntArray) -> float:
     """Return the standard deviation of residuals (N, 3), increased for their correlation within placements."""
-    size = float(
-        np.sqrt(np.median((part**2).sum(axis=1)) / 2.366)
-    )  # median of chi-squared with three degrees of freedom
+    # median of chi-squared with three degrees of freedom
+    size = float(np.sqrt(np.median((part**2).sum(axis=1)) / 2.366))
     correlation = 1.0
     for lag in range(1, 50):
         same = index[lag:] == index[:-lag]

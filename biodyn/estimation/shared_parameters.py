@@ -243,11 +243,9 @@ def estimate_parameters(
     others: information from other walks of the session on the parameters. earlier: estimate from earlier equations, whose error
     of the balance is kept; None = the error of the balance is also estimated.
     """
-    effect, residual, estimate_balance = (
-        _parameter_effects_on_balance(problem, path),
-        _scaled_residual(problem, balance),
-        earlier is None,
-    )
+    effect = _parameter_effects_on_balance(problem, path)
+    residual = _scaled_residual(problem, balance)
+    estimate_balance = earlier is None
     scaled = residual if earlier is None else earlier.unbalanced * (problem.balanced[:, None] / problem.sizes.balance)
     effect[:, :, : problem.inertias.count] += _scale_effects_on_balance(problem, scaled)
     count, probes = effect.shape[2], _PROBES if estimate_balance else 0

@@ -24,10 +24,9 @@ class ReaderLimits:
     PARQUET_CELLS: Final = 200_000_000
     MATLAB_CELLS: Final = 60_000_000  # of an array: 10 minutes of 40 channels at 2500 Hz
     MATLAB_BYTES: Final = 1 << 29  # of all variables, decompressed
-    MATLAB_SMALL_BYTES: Final = 1 << 24  # decompressed size of any MATLAB file ...
-    MATLAB_RATIO: Final = (
-        100  # ... and of decompressed to compressed bytes beyond; measured numbers do not compress further
-    )
+    MATLAB_SMALL_BYTES: Final = 1 << 24  # decompressed size that any MATLAB file may have
+    # ratio of decompressed to compressed bytes of a larger file; measured numbers do not compress further
+    MATLAB_RATIO: Final = 100
     C3D_PARAMETER_BLOCKS: Final = 4096  # of 512 bytes
     B3D_HEADER_BYTES: Final = 200_000_000  # models as text, and one number for every frame
     PERSON_BYTES: Final = 2_000_000  # of a file of subject data

@@ -91,10 +91,8 @@ def _marker_unit_factor(
 
     span: extent (m) of the markers in the stated unit. The factor is 1 if this is plausible or if no power of ten makes it so.
     """
-    fewest_markers, fewest_of_a_person = (
-        4,
-        10,
-    )  # fewer may be a wand or a calibration frame; these may be off by a thousand only
+    fewest_markers = 4
+    fewest_of_a_person = 10  # fewer may be a wand or a calibration frame, whose unit can only be wrong by a thousand
     count, outermost_share = markers.shape[1], 0.1
     too_small = span < _ANY_BODY_M[0]
     too_large = span > _ANY_BODY_M[1] and _marker_extent(markers, outermost_share) * stated > _ANY_BODY_M[1]
@@ -221,10 +219,7 @@ def _is_sensor_position(plate: ForcePlate, half_m: FloatArray, unit: float) -> b
     depth_m = (0.008, 0.2)  # in the available plates the sensors are 16 to 101 mm below the surface
     farthest = 1.2  # share of the half side length
     origin = np.abs(plate.origin) * unit
-    if plate.type in (
-        3,
-        6,
-        7,
-    ):  # ORIGIN holds half the distances of four sensors: within the plate and not all at its centre
+    # ORIGIN holds half the distances of four sensors: within the plate and not all at its centre
+    if plate.type in (3, 6, 7):
         return all(is_within(value, (0.3, farthest)) for value in origin[:2] / half_m)
     return is_within(float(origin[2]), depth_m) and bool((origin[:2] <= half_m.max() * farthest).all())

@@ -175,9 +175,8 @@ def _read_array_head(data: memoryview, order: str) -> _ArrayHead:
     if len(parts) < 3:
         raise MatlabError("an array has no head")
     kind = _read_first_number(parts[0], order) & 0xFF
-    if (
-        kind == _ElementType.OBJECT
-    ):  # a table or a time has a name but no dimensions, and its contents are not documented
+    # a table or a time has a name but no dimensions, and its contents are not documented
+    if kind == _ElementType.OBJECT:
         return _ArrayHead(kind, (0, 0), bytes(parts[1][1]).decode("latin-1"), iter(()))
     if parts[1][0] != _ElementType.DIMENSIONS:
         raise MatlabError("an array has no dimensions")

@@ -183,10 +183,8 @@ def read_qualisys_mat(path: Path) -> Recording:
     content = file_bytes(path)
     stored = _find_measurement(path, content)
     try:
-        rate_hz, first_frame = (
-            require_possible_rate(single_number(stored, "FrameRate")),
-            int(single_number(stored, "StartFrame", 1.0)),
-        )
+        rate_hz = require_possible_rate(single_number(stored, "FrameRate"))
+        first_frame = int(single_number(stored, "StartFrame", 1.0))
         labelled = structure_elements(structure_elements(stored, "Trajectories", 1)[0], "Labeled", 1)[0]
         labels = _unique_labels([text.strip() for text in nonempty_texts(labelled, "Labels")])
         data = finite_array(labelled, "Data", len(labels), None)

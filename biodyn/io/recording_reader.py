@@ -60,10 +60,8 @@ def files_of_recording(path: str | Path) -> tuple[Path, ...]:
     skeleton = nexus_subject_file(persons, read_facts(place).subject) if persons else None
     if not format_of(place).separate_forces:
         return (place, *([skeleton] if skeleton is not None else []))
-    person, columns = (
-        subject_file(place),
-        column_map_file(place) if place.suffix.lower() in SPREADSHEET_SUFFIXES else None,
-    )
+    person = subject_file(place)
+    columns = column_map_file(place) if place.suffix.lower() in SPREADSHEET_SUFFIXES else None
     return (place, *force_files(place), *(path for path in (person, columns, skeleton) if path is not None))
 
 

@@ -292,9 +292,8 @@ def fit_reml(values: FloatArray, matrix: FloatArray, who: IntArray) -> Fit:
     Raises:
         StatisticsError: the values do not vary about the fixed effects.
     """
-    gradient_tolerance = (
-        1e-7  # gradient tolerance for unit-variance values; the default 1e-5 yields only 4 digits of a variance
-    )
+    # gradient tolerance for unit-variance values; the default 1e-5 yields only 4 digits of a variance
+    gradient_tolerance = 1e-7
     from statsmodels.regression.mixed_linear_model import MixedLM  # imported here, because the import is slow
 
     spread = float(np.std(values - matrix @ np.linalg.lstsq(matrix, values, rcond=None)[0]))

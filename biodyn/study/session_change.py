@@ -85,9 +85,8 @@ def compare_sessions(before: str | Path, after: str | Path) -> SessionChange:
     tables = [_session_means_table(source) for source in (first, second)]
     conditions = [list(dict.fromkeys(table["condition"])) for table in tables]
     shared = [name for name in conditions[0] if name in conditions[1]]
-    if (
-        not shared and len(conditions[0]) == len(conditions[1]) == 1
-    ):  # each session has one condition, with different names
+    # each session has one condition, with different names
+    if not shared and len(conditions[0]) == len(conditions[1]) == 1:
         tables[1] = tables[1].assign(condition=conditions[0][0])
         shared = conditions[0]
     if not shared:

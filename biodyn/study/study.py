@@ -585,10 +585,8 @@ def run_session(
     `source`, `preset`, `entries`, `static`, `mass_kg`, `plates`, `subject`: see `open_session`. `out`: by default
     reports/<person>[, <session>]. `progress`, `pdf`, `head`: see `run_study`. Other parameters and errors: see `Study.run`.
     """
-    paper, session = (
-        requested_letterhead(pdf, head),
-        open_session(source, preset, entries, static, mass_kg, plates, **subject),
-    )
+    paper = requested_letterhead(pdf, head)
+    session = open_session(source, preset, entries, static, mass_kg, plates, **subject)
     target = session.default_folder if out is None else out
     ended, say = progress_callbacks(progress, len(session.plan.trials), on_outcome)
     return session.run(target, workers, on_outcome=ended, say=say, paper=paper)

@@ -96,10 +96,8 @@ def common_marker_lines(labels: Sequence[str], path: str | Path) -> tuple[str, .
     """Return lines on the common markers of a recording and an OpenSim model; ModelError if the model cannot be read."""
     model = from_osim(path)
     model_markers = [marker.name for marker in model.markers if marker.body is not None]
-    common, lacking = (
-        [name for name in model_markers if name in labels],
-        [name for name in model_markers if name not in labels],
-    )
+    common = [name for name in model_markers if name in labels]
+    lacking = [name for name in model_markers if name not in labels]
     others = [label for label in labels if label not in model_markers]
     text = f"With {Path(path).name}: {len(common)} of its {len(model_markers)} markers are in the recording"
     text += f"; missing: {_list_names(lacking)}" if lacking else ""

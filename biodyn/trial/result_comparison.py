@@ -377,13 +377,8 @@ def _changed_settings(
 ) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """Yield the name and both values of every setting that differs, except settings of figures and files."""
     for name in sorted({*a, *b}):
-        if not above and name in (
-            "output",
-            "replay",
-            "uncertainty",
-            "variation",
-            "limits",
-        ):  # two of these are from version 0.2
+        # two of these are from version 0.2
+        if not above and name in ("output", "replay", "uncertainty", "variation", "limits"):
             continue
         first_value, other = a.get(name), b.get(name)
         if isinstance(first_value, Mapping) and isinstance(other, Mapping):

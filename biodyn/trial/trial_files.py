@@ -200,10 +200,8 @@ def unify_spelling(files: TrialFiles) -> TrialFiles:
 
 def _stray_labels(markers: Markers, unknown: Sequence[str]) -> list[str]:
     """Return the unknown labels of points that are not rigidly close to any known marker."""
-    farthest_m, steady_m = (
-        0.5,
-        0.1,
-    )  # distance from the nearest known marker; variation of the distance to the marker with the least variation, m
+    farthest_m = 0.5  # distance from the nearest known marker
+    steady_m = 0.1  # variation of the distance to the marker with the least variation
     frames = np.linspace(0, markers.frame_count - 1, min(markers.frame_count, 60)).round().astype(int)
     known = np.array([label not in unknown for label in markers.labels])
     points, strays = markers.positions[frames], []

@@ -55,9 +55,8 @@ class Deviation:
 
     def is_within_limits(self, angle_rad: float, position_m: float) -> BoolArray:
         """Return (W, L + 1) whether the replay has stayed within these limits since its start."""
-        now = (
-            (self.joint_rad <= angle_rad) & (self.orientation_rad <= angle_rad) & (self.position_m <= position_m)
-        )  # NaN compares false
+        # NaN compares false
+        now = (self.joint_rad <= angle_rad) & (self.orientation_rad <= angle_rad) & (self.position_m <= position_m)
         return np.logical_and.accumulate(now, axis=1)
 
 

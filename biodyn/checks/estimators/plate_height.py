@@ -139,10 +139,8 @@ def measure_flat_feet(
         ankle = over_zero = np.nan
         if ankle_label in column:
             seen = markers.positions[rows][:, [column[ankle_label]]]
-            ankle, over_zero = (
-                float(_heights_above_plate(seen, corners)[0]),
-                float(_heights_above_plate(seen, _ZERO)[0]),
-            )
+            ankle = float(_heights_above_plate(seen, corners)[0])
+            over_zero = float(_heights_above_plate(seen, _ZERO)[0])
         stood = np.array([static[label][1] if label in static else np.nan for label in labels])
         heights.append(
             FlatFoot(step.plate, float(above[k]), labels[k], ankle, over_zero, _consistent_height(stood - above))

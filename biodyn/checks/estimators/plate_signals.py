@@ -205,9 +205,8 @@ def report_force_unit(evidence: PlateEvidence) -> tuple[Diagnostic, ...]:
     """Report vertical forces of the plates that differ from the required force by the factor of a wrong unit."""
     factor = force_ratio(evidence)
     unit = _unit_text(factor, {"kN": 1e-3, "kgf": 1.0 / STANDARD_GRAVITY_M_S2, "lbf": 1.0 / NEWTON_A_POUND, "mN": 1e3})
-    alone = any(
-        len(step.single_support) >= _LEAST_FRAMES for step in evidence.steps
-    )  # otherwise a foot may be partly on a plate
+    # otherwise a foot may be partly on a plate
+    alone = any(len(step.single_support) >= _LEAST_FRAMES for step in evidence.steps)
     is_usual = not (unit and alone) and 1.0 / LARGEST_FACTOR < factor < LARGEST_FACTOR
     if not np.isfinite(factor) or is_usual:
         return ()

@@ -105,10 +105,8 @@ def _simultaneous_gap_note(
         who, so = "All markers", "no joint moments can be computed in these frames"
     else:
         shown = ", ".join(names[:_SINGLE])
-        who, so = (
-            f"{len(names)} of {len(labels)} markers ({shown}, ...)",
-            "they are excluded from the fit in these frames",
-        )
+        who = f"{len(names)} of {len(labels)} markers ({shown}, ...)"
+        so = "they are excluded from the fit in these frames"
     length = (last - first + 1) / rate_hz
     return Diagnostic(
         "marker-gap",

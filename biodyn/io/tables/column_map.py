@@ -112,9 +112,8 @@ class _MapReader:
             raise InputFileError(
                 f"'{self._path}' refers to the column '{part}', which does not exist.", suggest_name(part, self._names)
             )
-        shared = entry.endswith(_POINT) and self.used.get(part, "").endswith(
-            _POINT
-        )  # a constant column, such as the height of the floor
+        # a constant column, such as the height of the floor
+        shared = entry.endswith(_POINT) and self.used.get(part, "").endswith(_POINT)
         if part in self.used and not shared:
             raise InputFileError(
                 f"'{self._path}' uses the column '{part}' twice: in {self.used[part]} and in {entry}.",

@@ -71,11 +71,9 @@ def qualisys_events(text: str, first_frame: int, start_s: float, rate_hz: float)
         _, *cells = line.split("\t") if "\t" in line else split_cells(line)
         if len(cells) < len(("name", "frame")):
             continue
-        name, frame, time_s = (
-            cells[0].strip(' "'),
-            _parsed_number(cells[1]),
-            _parsed_number(cells[2]) if len(cells) > 2 else math.nan,
-        )
+        name = cells[0].strip(' "')
+        frame = _parsed_number(cells[1])
+        time_s = _parsed_number(cells[2]) if len(cells) > 2 else math.nan
         by_frame_s, by_time_s = (frame - first_frame) / rate_hz, time_s - start_s
         frames_apart = (by_time_s - by_frame_s) * rate_hz
         event_s = by_frame_s if math.isnan(by_time_s) else by_time_s

@@ -316,9 +316,8 @@ def _column_names(head: Sequence[Sequence[str]], width: int) -> tuple[list[str],
     points = list(dict.fromkeys(filter(None, over)))
     subjects = {before.strip() for before, _, label in (point.rpartition(":") for point in points) if before and label}
     plain = [point.rpartition(":")[2].strip() for point in points]
-    several = len(subjects) > 1 and len(set(plain)) < len(
-        plain
-    )  # several persons: their labels are equal except for the names
+    # several persons: their labels are equal except for the names
+    several = len(subjects) > 1 and len(set(plain)) < len(plain)
     names, last = [], ""
     for k in range(width):
         axis = axes[k].lower()

@@ -80,7 +80,7 @@ class _PngPen:
             self.texts.append((self.scale * x, self.scale * y, words, style))
 
     def encode_png(self) -> bytes:
-        picture = Image.fromarray(np.ascontiguousarray(np.asarray(self.renderer.buffer_rgba())[..., :3]))
+        picture = Image.fromarray(np.asarray(self.renderer.buffer_rgba())).convert("RGB")
         pen = ImageDraw.Draw(picture)
         fonts: dict[tuple[str, float], ImageFont.FreeTypeFont] = {}
         for x, y, words, style in self.texts:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, WHOLE_CYCLE, FloatArray
 from biodyn.output.figures.curves import display_table, unit_label
@@ -170,29 +169,35 @@ def windowed_parameter_rows(view: TrialView, names: Sequence[str] | None = None)
     table = table[~table["variable"].isin(view.tables["spatiotemporal"].columns)]
     if names is not None:
         table = table[table["parameter"].isin(list(names))]
+    cycles_of_side = table.groupby(["parameter", "side"], sort=False).indices
+    values, instants = (table[name].to_numpy(dtype=np.float64) for name in ("value", "at_percent"))
+    heads = table.drop_duplicates("parameter")[["parameter", "title", "variable", "unit"]]
     rows = []
-    for _, cycles in table.groupby("parameter", sort=False):
-        first, sides = cycles.iloc[0], cycles["side"].to_numpy()
-        cells = (_parameter_cell(view, cycles[sides == side]) for side in SIDES)
-        rows.append((first["title"], unit_label(first["unit"]), *cells))
+    for name, title, curve, unit in heads.itertuples(index=False):
+        cells = []
+        for side in SIDES:
+            cycles = cycles_of_side.get((name, side), [])
+            band = view.bands.get(curve, {}).get(side)
+            sd = np.nan if band is None else view.parameter_sd.get((name, side), np.nan)
+            cells.append(_parameter_cell(values[cycles], instants[cycles], 1 if unit in ("deg", "%") else 2, band, sd))
+        rows.append((title, unit_label(unit), *cells))
     return rows
 
 
-def _parameter_cell(view: TrialView, cycles: pd.DataFrame) -> str:
-    """Return the mean of a parameter over the cycles of a side, "–" without any."""
-    if not len(cycles):
+def _parameter_cell(
+    values: FloatArray, instants: FloatArray, digits: int, band: FloatArray | None, parameter_sd: float
+) -> str:
+    """Return the mean of a parameter over the cycles of a side, "–" without any.
+
+    values, instants: value and instant of a peak, per cent, of each cycle. band: standard deviation of the curve.
+    """
+    if not len(values):
         return "–"
-    first = cycles.iloc[0]
-    digits = 1 if first["unit"] in ("deg", "%") else 2
-    values, instants = (cycles[name].to_numpy(dtype=np.float64) for name in ("value", "at_percent"))
     error = values.std(ddof=1) if len(values) > 1 else np.nan
     known = instants[np.isfinite(instants)]
     at = known.mean() if len(known) else np.nan
-    band = view.bands.get(first["variable"], {}).get(first["side"])
-    if band is not None and np.isfinite(at) and np.isfinite(band[round(at)]):
-        error = band[round(at)]
-    elif band is not None:
-        error = view.parameter_sd.get((first["parameter"], first["side"]), np.nan)
+    if band is not None:
+        error = band[round(at)] if np.isfinite(at) and np.isfinite(band[round(at)]) else parameter_sd
     shown = f" ± {error:.{digits}f}" if np.isfinite(error) else ""
     return f"{format_decimal(values.mean(), digits)}{shown}" + (f" at {at:.0f} %" if np.isfinite(at) else "")
 

@@ -71,11 +71,9 @@ def segment_motion(mb: Multibody, q: FloatArray, v: FloatArray, vdot: FloatArray
             R = R_WB[i] = matrices_from_quaternions(q[:, at_q][:, 3:])
             p_WB[i] = q[:, at_q][:, :3]
             twist, rate = v[:, at_v], vdot[:, at_v]
-            w[i], u[i], alpha[i] = (
-                rotate_vectors(R, twist[:, :3]),
-                rotate_vectors(R, twist[:, 3:]),
-                rotate_vectors(R, rate[:, :3]),
-            )
+            w[i] = rotate_vectors(R, twist[:, :3])
+            u[i] = rotate_vectors(R, twist[:, 3:])
+            alpha[i] = rotate_vectors(R, rate[:, :3])
             # vdot contains derivatives of body components; the acceleration of the point also has the term omega x v.
             a[i] = rotate_vectors(R, rate[:, 3:]) + cross(w[i], u[i])
             continue

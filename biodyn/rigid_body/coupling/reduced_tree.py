@@ -197,12 +197,10 @@ class ReducedTree:
         G = np.eye(len(self.held))[:, self.places]
         for coordinate_map in self.layers:
             layer = coordinate_map.evaluate(z, zdot)
-            z, zdot, zddot, G = (
-                layer.z,
-                layer.map_speeds(zdot),
-                layer.map_speeds(zddot) + layer.bias,
-                layer.jacobian() @ G,
-            )
+            z = layer.z
+            zdot = layer.map_speeds(zdot)
+            zddot = layer.map_speeds(zddot) + layer.bias
+            G = layer.jacobian() @ G
         columns = self.tree.columns
         at, speeds = np.hstack([q[:, :_BASE_Q], z[:, columns]]), np.hstack([v[:, :_BASE_V], zdot[:, columns]])
         return at, speeds, G[:, columns], zddot[:, columns]

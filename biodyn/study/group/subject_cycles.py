@@ -158,9 +158,8 @@ def cycle_distance_table(data: SubjectCycles, variables: Sequence[str], warned: 
     size_of: dict[str, float] = load_study_table("analysis")["representative"]["sizes"]
     sizes = [size_of.get(data.units[name], 1.0) for name in known]
     for _, rows in data.cells():
-        complete: BoolArray = np.asarray(
-            np.isfinite(data.values[np.ix_(rows, place)]).all(axis=2)
-        )  # (cycles, variables)
+        # (cycles, variables)
+        complete: BoolArray = np.asarray(np.isfinite(data.values[np.ix_(rows, place)]).all(axis=2))
         usual = np.flatnonzero(complete.mean(axis=0) >= 0.5) if known else np.empty(0, dtype=np.int64)
         if not len(usual) or not complete[:, usual].all(axis=1).any():
             continue

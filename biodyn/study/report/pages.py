@@ -417,9 +417,8 @@ def _iterate_subject_pages(page: StudyPage) -> Iterator[SubjectPage]:
                 )
             odd = cycle_flags(data, tables["cycles"], "outlier") if leave_out else None
             page.curves.add(data, mean_curves(data, odd))
-        if subject.startswith(".") or set(subject) & set(
-            "/\\\0"
-        ):  # from an edited summary; the path could be outside the folder
+        # from an edited summary; the path could be outside the folder
+        if subject.startswith(".") or set(subject) & set("/\\\0"):
             raise ResultError(
                 f"'{subject}' is not a valid subject name.", "Run the study again: trials that are done are kept."
             )

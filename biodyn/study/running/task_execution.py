@@ -121,9 +121,8 @@ class TrialProcess:
                 if kills >= max_kills:
                     reason = f"The analysis process was killed {kills} times."
                     hint = "The machine probably ran out of memory: use fewer --workers."
-                    return self._failed_outcome(
-                        task, key, "", "Killed", reason, hint
-                    )  # without a key, so that another run repeats it
+                    # without a key, so that another run repeats it
+                    return self._failed_outcome(task, key, "", "Killed", reason, hint)
 
     def start(self) -> None:
         """Start the process if it does not run, and wait until it is ready; StudyError if it cannot start or was closed."""
@@ -160,6 +159,7 @@ class TrialProcess:
         process = self._process
         if process is not None:
             _kill_group(process)
+            process.wait()
 
     def _new_process(self) -> subprocess.Popen[bytes]:
         command = [*self._command, str(self._limits.memory_mb), str(os.getpid())]

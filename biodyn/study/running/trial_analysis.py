@@ -187,9 +187,8 @@ def perform_task(task: Task, recordings: RecordingCache, say_key: Callable[[str]
         record, trace = _result_record(result, key), ""
         _ = result.view  # everything that can fail is computed before anything is written
     except Exception as error:
-        if previous is not None and isinstance(
-            error, OSError
-        ):  # a report could not be written; the existing result is kept
+        # a report could not be written; the existing result is kept
+        if previous is not None and isinstance(error, OSError):
             raise
         record, trace = _failed_record(error, key, task)
     require_output_folder(task.out)

@@ -99,9 +99,8 @@ class TableLoads(Loads):
         wrenches_G = np.zeros((len(q), len(self.forces.loads), 6))
         when, table = self.time_s[rows], self.forces.table
         near = slice(None)
-        if (
-            len(table.time_s) > _LONG_TABLE
-        ):  # the influence of a row on a cubic spline decays by a factor of 0.27 per row
+        # the influence of a row on a cubic spline decays by a factor of 0.27 per row
+        if len(table.time_s) > _LONG_TABLE:
             first, last = np.searchsorted(table.time_s, (when[0], when[-1]))
             near = slice(max(int(first) - _AROUND, 0), int(last) + _AROUND)
         for k, load in enumerate(self.forces.loads):

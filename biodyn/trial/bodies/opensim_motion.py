@@ -101,13 +101,11 @@ def coordinate_torques(
     if balanced_motion is None:
         q, v, vdot = spline_derivatives(time_s, given, cutoff_hz)
     else:
-        body, q, v, vdot, notes = (
-            balanced_motion.model,
-            balanced_motion.q,
-            balanced_motion.v,
-            balanced_motion.vdot,
-            [*notes, *balanced_motion.notes],
-        )
+        body = balanced_motion.model
+        q = balanced_motion.q
+        v = balanced_motion.v
+        vdot = balanced_motion.vdot
+        notes = [*notes, *balanced_motion.notes]
     tau, proof = compute_checked_torques(body, q, v, vdot, acting)
     files = {"motion": table.path, "model": Path(model)}
     return CoordinateResult(

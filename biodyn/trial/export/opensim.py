@@ -358,10 +358,8 @@ def _model_loads(view: TrialView, rows: slice) -> tuple[dict[str, tuple[str, str
         loaded = np.abs(force[:, 1]) > _LEAST_POINT_N
         safe = np.where(loaded, force[:, 1], 1.0)
         point = np.zeros_like(force)
-        point[:, 0], point[:, 2] = (
-            np.where(loaded, moment[:, 2] / safe, 0.0),
-            np.where(loaded, -moment[:, 0] / safe, 0.0),
-        )
+        point[:, 0] = np.where(loaded, moment[:, 2] / safe, 0.0)
+        point[:, 2] = np.where(loaded, -moment[:, 0] / safe, 0.0)
         torque = moment - np.cross(point, force)
         prefix = f"ground_force_{k + 1}"
         loads[f"load_{k + 1}"] = (str(arrays["body_names"][body]), prefix)

@@ -47,10 +47,8 @@ def make_sheets(view: TrialView, convention: str = "") -> list[Sheet]:
         return [_unchanged_sheet(name, table) for name, table in view.tables.items()]
     convention_table = read_convention(convention)
     exported = convention_channels(view, convention)
-    columns, curves = (
-        [column_description("joint_angles", "time_s")],
-        {"time_s": view.tables["joint_angles"]["time_s"].to_numpy()},
-    )
+    columns = [column_description("joint_angles", "time_s")]
+    curves = {"time_s": view.tables["joint_angles"]["time_s"].to_numpy()}
     for channel in exported:
         for name, meaning, values in channel.columns():
             unit, _, positive = meaning.partition("; ")

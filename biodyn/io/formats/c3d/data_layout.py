@@ -243,9 +243,8 @@ def _frame_count(header: C3dHeader, frame: FrameDescription, claims: list[int]) 
     if not frame.byte_count:  # a file of segment poses only: their completeness is checked in their own section
         return claims[0], ()
     fitting = [count for count in claims if frame.fits_file(count, header.data_end)]
-    fitting.sort(
-        key=lambda count: not is_padded_to_end(header, frame, count)
-    )  # stable: among equals the most reliable comes first
+    # stable: among equals the most reliable comes first
+    fitting.sort(key=lambda count: not is_padded_to_end(header, frame, count))
     count = fitting[0] if fitting else min(claims)
     if count == WORD_LIMIT and not fitting and stored > count:
         count = stored  # only saturated 16-bit counts, and more frames than they can express

@@ -388,9 +388,8 @@ def fit_person_robustly(person: JointedPerson, points: FloatArray) -> PersonFit:
     fit = fit_person(person, points)
     for _ in range(6):
         squared = (((points - fit.predicted).ravel() / fit.sd) ** 2).reshape(-1, 3).sum(axis=1)
-        fit = fit_person(
-            person, points, fit.parameters, 6.0 / (3.0 + squared)
-        )  # (freedom + dimension) / (freedom + d2)
+        # (freedom + dimension) / (freedom + d2)
+        fit = fit_person(person, points, fit.parameters, 6.0 / (3.0 + squared))
     return fit
 
 

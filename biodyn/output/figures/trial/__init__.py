@@ -131,7 +131,7 @@ class TrialView:
         return {variable: of_sides for each in bands for variable, of_sides in each.items()}
 
     @cached_property
-    def parameter_sd(self) -> pd.Series[float]:
+    def parameter_sd(self) -> dict[tuple[str, str], float]:
         """Mean change of each windowed parameter of each side if its curve changes by one standard deviation of `bands`.
 
         Exact for an error of one sign over the window, an upper bound for others.
@@ -147,7 +147,7 @@ class TrialView:
         shifted = trial_parameters(cycles.assign(value=changed.ravel()), self.tables["spatiotemporal"])
         merged = parameters.merge(shifted, on=["parameter", "side", "cycle"], suffixes=("", "_shifted"))
         merged["sd"] = (merged["value_shifted"] - merged["value"]).abs()
-        return merged.groupby(["parameter", "side"])["sd"].mean()
+        return dict(merged.groupby(["parameter", "side"])["sd"].mean())  # by parameter and side
 
     @cached_property
     def parameters(self) -> pd.DataFrame:

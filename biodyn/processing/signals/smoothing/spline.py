@@ -230,7 +230,6 @@ class AutomaticCutoff:
 
 def choose_cutoff(positions: FloatArray, rate_hz: float) -> AutomaticCutoff:
     """Return the automatic cut-off for markers (T, M, 3) m, NaN where missing; the lowest bound for short recordings."""
-    # Ratio of the soft-tissue error of a marker to its speed relative to the mean of all markers: 0.2 mm at 1 m/s.
     skin_s = 0.0002  # soft-tissue error of a marker over its speed relative to the mean of all: 0.2 mm at 1 m/s
     noise, speed = estimate_noise(positions, rate_hz, _NOISE_FROM_HZ, _ORDER), relative_speed(positions, rate_hz)
     error = np.hypot(noise, skin_s * speed)
