@@ -108,7 +108,7 @@ def _encode_column(values: pd.Series, decimals: int, coarser: Mapping[str, int])
     return _EncodedColumn(pa.dictionary(pa.int32(), pa.string()), lambda rows: encode_words(codes[rows], words))
 
 
-def encode_words(codes: np.ndarray, words: Sequence[str]) -> Any:
+def encode_words(codes: np.ndarray, words: Sequence[str] | pd.Index[Any]) -> Any:
     """Return the word of each code (-1: missing) as a column; its dictionary has only used words, in the order of first use."""
     import pyarrow as pa
 
