@@ -186,25 +186,29 @@ class TrialFacts:
         """Causes of the disagreement between motion, feet and plates: see `find_causes`."""
         return () if self.disagreement is None else find_causes(self.disagreement, self.channel_wrenches)
 
+    @cached_property
+    def channel_shares(self) -> Mapping[int, FloatArray]:
+        """Contribution (C, T, 6) of each channel to the wrench of its plate, by index of plates with steps; empty if unknown."""
+        inputs, plates = self.analysis.propagation, self.analysis.recording.plates
+        if self.evidence is None or inputs is None or len(inputs.signals.plates) != len(plates):
+            return {}
+        used = {step.plate for step in self.evidence.steps}
+        return {n: plate_channel_contributions(inputs.signals, plates[n]) for n in used}
+
     def channel_wrenches(self, number: int) -> Mapping[str, FloatArray]:
         """Return the contribution (T, 6) of each channel to the wrench of a plate (index), by label; empty if unknown."""
-        inputs, plates = self.analysis.propagation, self.analysis.recording.plates
-        if inputs is None or len(inputs.signals.plates) != len(plates):
+        if not self.channel_shares:
             return {}
-        labels = plates[number].channel_labels
-        shares = plate_channel_contributions(inputs.signals, plates[number])
+        labels, shares = self.analysis.recording.plates[number].channel_labels, self.channel_shares[number]
         names = [(labels[k] if k < len(labels) else "") or f"number {k + 1}" for k in range(len(shares))]
         return dict(zip(names, shares, strict=True))
 
     @cached_property
     def silent_channels(self) -> tuple[tuple[int, int], ...]:
         """Channels of loaded plates without signal: indices of plate and channel."""
-        inputs, plates = self.analysis.propagation, self.analysis.recording.plates
-        if self.evidence is None or inputs is None or len(inputs.signals.plates) != len(plates):
+        if self.evidence is None or not self.channel_shares:
             return ()
-        return find_silent_channels(
-            self.evidence, lambda number: plate_channel_contributions(inputs.signals, plates[number])
-        )
+        return find_silent_channels(self.evidence, self.channel_shares.__getitem__)
 
     @cached_property
     def time_offset(self) -> TimeOffset | None:

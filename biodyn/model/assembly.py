@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -73,6 +73,7 @@ class BodyFrame:
     p_LB: FloatArray
 
 
+_EYE, _ORIGIN = np.eye(3), np.zeros(3)
 #: Massless link: name, parent, joint, and pose R (3, 3), p (3,) m of the joint in the parent link.
 _Link = tuple[str, str | None, Joint, FloatArray, FloatArray]
 
@@ -82,7 +83,7 @@ def build_tree(
     bodies: tuple[ScaledBody, ...],
     locked: frozenset[str],
     assumed: frozenset[str] = frozenset(),
-) -> tuple[Multibody, tuple[Coordinate, ...], dict[str, BodyFrame], tuple[str, ...]]:
+) -> tuple[Multibody, Iterator[Coordinate], dict[str, BodyFrame], tuple[str, ...]]:
     """Build the tree, in which each joint is a chain of one-axis links; fixed rotations are included in the adjacent links.
 
     Segments without a free coordinate are part of the link of their parent. Coordinates in `assumed` have a link although they
@@ -111,7 +112,7 @@ def build_tree(
     loaded = []
     for i, (name, parent, joint, R, p) in enumerate(chain.links):
         inertia = load.get(i, ZERO_INERTIA)
-        numbers = [np.asarray(a, np.float64).tobytes() for a in (R, p, inertia.com, inertia.tensor)]
+        numbers = [a.tobytes() for a in (R, p, inertia.com, inertia.tensor)]
         loaded.append(_build_link(name, parent, joint, inertia.mass, *numbers))
     tree = Multibody(tuple(loaded))
     # the tree may sort its bodies
@@ -119,7 +120,7 @@ def build_tree(
         name: BodyFrame(tree.body_index(chain.links[frame.link][0]), frame.R_LB, frame.p_LB)
         for name, frame in chain.frames.items()
     }
-    return tree, tuple(_build_coordinate(tree, *planned) for planned in chain.plan), frames, tuple(locked_segments)
+    return tree, (_build_coordinate(tree, *planned) for planned in chain.plan), frames, tuple(locked_segments)
 
 
 class _Chain:
@@ -137,8 +138,7 @@ class _Chain:
 
     def add_base(self, name: str) -> None:
         """Add the floating base as the first link."""
-        index = self._add_link(name, None, Joint("free"), np.eye(3), np.zeros(3))
-        self.frames[name] = BodyFrame(index, np.eye(3), np.zeros(3))
+        self.frames[name] = BodyFrame(self._add_link(name, None, Joint("free"), _EYE, _ORIGIN), _EYE, _ORIGIN)
 
     def add_body(self, body: ScaledBody, free: Sequence[Rotation]) -> None:
         """Add a segment: a link for each free rotation; fixed ones are included in the adjacent placements."""
@@ -152,7 +152,7 @@ class _Chain:
             name = definition.name if step is free[-1] else f"{definition.name}:{step.coordinate}"
             link = self._add_link(name, link, _revolute_joint(axis_tuple(step.axis)), R, p)
             self.plan.append((str(step.coordinate), name, definition, step))
-            R, p = np.eye(3), np.zeros(3)
+            R, p = _EYE, _ORIGIN
         self.frames[definition.name] = BodyFrame(link, R, p)
 
     def _add_link(self, name: str, parent: int | None, joint: Joint, R: FloatArray, p: FloatArray) -> int:

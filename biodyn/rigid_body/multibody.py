@@ -61,12 +61,12 @@ class Joint:
         if self.axis is not None:
             object.__setattr__(self, "axis", unit_axis(self.axis, f"a {self.kind} joint"))
 
-    @property
+    @cached_property
     def nv(self) -> int:
         """Number of velocity coordinates."""
         return VELOCITY_COUNT[self.kind]
 
-    @property
+    @cached_property
     def nq(self) -> int:
         """Number of position coordinates: `nv`, plus one for a quaternion."""
         return self.nv + (self.kind in _QUATERNION_KINDS)

@@ -394,11 +394,10 @@ class MarkerTree:
         tree, changed, round_off = self.tree.tree, other.tree.tree, 1e-12  # steps are 1e8 times larger
         pairs = ((tree.R_PJ, changed.R_PJ), (tree.p_PJ, changed.p_PJ))
         apart = np.any([np.abs(a - b).max(axis=1) > round_off for a, b in pairs], axis=0)
-        for link, parent in enumerate(tree.parent):  # parents precede children
+        for link, parent in enumerate(tree.parent.tolist()):  # parents precede children
             apart[link] |= parent >= 0 and apart[parent]
-        with_marker = self.links[np.abs(self.p_LM - other.p_LM).max(axis=1) > round_off]
-        result = apart[self.marker_links] | np.isin(self.marker_links, with_marker)
-        return tuple(np.flatnonzero(result).tolist())
+        apart[self.links[np.abs(self.p_LM - other.p_LM).max(axis=1) > round_off]] = True
+        return tuple(np.flatnonzero(apart[self.marker_links]).tolist())
 
 
 def fit_gradient(frames: MotionFrames, fitted: MarkerTree, some: tuple[int, ...] | None = None) -> FloatArray:

@@ -102,19 +102,16 @@ class Disagreement:
         whole = [step for step in evidence.steps if _is_whole_foot_measured(evidence, step)]
         self._steps = _evenly_spaced_items(whole, self._table["most_steps"])
         self._parts = len(self._table["path"])
+        self._axes = np.repeat([step.axes for step in self._steps], self._parts, axis=0)  # forward and outward
         frames = [np.array_split(step.high_force, self._parts) for step in self._steps]
         self._foot_frames = [part for parts in frames for part in parts]
         self._body_frames = _evenly_spaced_items(self._balanced_intervals(), self._table["most_bins"])
         self._feet = np.arange(len(self._foot_frames) + len(self._body_frames)) < len(self._foot_frames)
         self._zero = np.zeros_like(evidence.required)
         plates = {n: plate.wrench for n, plate in enumerate(evidence.plates)}
-        delay = self._differences(
-            {
-                n: wrench_change_by_delay(wrench, self._table["late_sd_s"] * evidence.rate_hz)
-                for n, wrench in plates.items()
-            },
-            self._zero,
-        )
+        late_frames = self._table["late_sd_s"] * evidence.rate_hz
+        late = {n: wrench_change_by_delay(wrench, late_frames) for n, wrench in plates.items()}
+        delay = self._differences(late, self._zero)
         constants = np.column_stack([delay.ravel(), *(column.ravel() for column in self._constant_effects())])
         noise = np.where(self._feet[:, None], [*self._table["foot_sd"], 1.0, 1.0, 1.0], self._table["body_sd"])
         covariance = np.diag(noise.ravel() ** 2) + constants @ constants.T
@@ -197,13 +194,13 @@ class Disagreement:
             wrench = np.concatenate([wrenches.get(step.plate, self._zero)[step.high_force] for step in self._steps])
             moment = _part_means(wrench[:, :3] - cross(self._predicted_cop, wrench[:, 3:]), self._foot_frames)
             lever = np.column_stack([moment[:, 2], np.zeros(len(moment)), -moment[:, 0]])
-            axes = np.repeat([step.axes for step in self._steps], self._parts, axis=0)  # forward and outward
-            rows[self._feet, :3] = np.column_stack([np.einsum("nij,nj->ni", axes, lever), moment[:, 1]])
+            rows[self._feet, :2] = np.einsum("nij,nj->ni", self._axes, lever)
+            rows[self._feet, 2] = moment[:, 1]
         if self._body_frames:
             frames = np.concatenate(self._body_frames)
             total = sum((wrench[frames] for wrench in wrenches.values()), start=-required[frames])
             total[:, :3] -= cross(self.evidence.centre_of_mass[frames], total[:, 3:])
-            rows[~self._feet] = np.roll(_part_means(total, self._body_frames), 3, axis=1)
+            rows[~self._feet] = _part_means(total, self._body_frames)[:, [3, 4, 5, 0, 1, 2]]
         return rows / self.evidence.weight_n
 
     def _constant_effects(self) -> Iterator[FloatArray]:
@@ -228,8 +225,8 @@ class Disagreement:
 
 def _part_means(values: FloatArray, parts: Sequence[IntArray]) -> FloatArray:
     """Return the means (n, k) of the rows of consecutive parts."""
-    lengths = [len(part) for part in parts]
-    return np.asarray(np.add.reduceat(values, np.cumsum([0, *lengths[:-1]])) / np.array(lengths)[:, None])
+    lengths = np.array([len(part) for part in parts])
+    return np.asarray(np.add.reduceat(values, np.cumsum(lengths) - lengths) / lengths[:, None])
 
 
 def _evenly_spaced_items(items: list[Any], most: int) -> list[Any]:

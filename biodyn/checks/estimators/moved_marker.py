@@ -6,7 +6,7 @@ fit without this marker the other markers agree, and its offset on the segment i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -147,19 +147,8 @@ def report_other_person(
     # The median is at most 0.015 in 17 valid walks, and 0.07 to 0.10 for static trials of other people.
     limit, fewest, shortest_m = 0.035, 6, 0.05
     same_sign = 0.85  # least fraction of changes with the same sign for a scale error
-    rigid_markers = [
-        m for m in fit.model.markers if m.label in static and m.label not in soft and m.label in markers.labels
-    ]
-    ratios = []
-    for first, other in combinations(rigid_markers, 2):
-        length = float(np.linalg.norm(static[first.label] - static[other.label]))
-        if first.body != other.body or length < shortest_m:
-            continue
-        p, q = (markers.positions[:, markers.labels.index(m.label)] for m in (first, other))
-        distance = np.linalg.norm(p - q, axis=1)
-        if np.isfinite(distance).sum() >= _FRAMES:
-            ratios.append(float(np.nanmedian(distance)) / length)
-    change = np.log(ratios)
+    pairs = _pair_distances(fit, markers, static, soft)
+    change = np.log([float(np.median(distance)) / length for _, length, distance in pairs if length >= shortest_m])
     size = float(np.median(np.abs(change))) if len(change) >= fewest else 0.0
     if size < limit:
         return ()
@@ -184,6 +173,21 @@ def report_other_person(
     )
 
 
+def _pair_distances(
+    fit: Fit, markers: Markers, static: Mapping[str, FloatArray], soft: Collection[str], every: int = 1
+) -> Iterator[tuple[tuple[str, str], float, FloatArray]]:
+    """Yield labels, distance (m) in the static trial, and known distances (m) of the markers of a segment, pair by pair."""
+    positions = dict(zip(markers.labels, markers.positions[::every].swapaxes(0, 1), strict=True))
+    rigid_markers = [m for m in fit.model.markers if m.label in static and m.label not in soft and m.label in positions]
+    for first, other in combinations(rigid_markers, 2):
+        if first.body == other.body:
+            distance = np.linalg.norm(positions[first.label] - positions[other.label], axis=1)
+            distance = distance[np.isfinite(distance)]
+            if len(distance) >= _FRAMES:
+                length = float(np.linalg.norm(static[first.label] - static[other.label]))
+                yield (first.label, other.label), length, distance
+
+
 def _find_changed_distances(
     fit: Fit,
     markers: Markers,
@@ -194,23 +198,15 @@ def _find_changed_distances(
     """Report a marker with other distances on its segment than in the static trial."""
     distances = 80  # frames used for distances
     changes: dict[str, list[float]] = {}
-    rigid_markers = [m for m in fit.model.markers if m.label in static and m.label not in soft]
     every = max(markers.frame_count // distances, 1)
-    for first, other in combinations(rigid_markers, 2):
-        if first.body != other.body:
-            continue
-        p, q = (markers.positions[::every, markers.labels.index(m.label)] for m in (first, other))
-        distance = np.linalg.norm(p - q, axis=1)
-        distance = distance[np.isfinite(distance)]
-        if len(distance) < _FRAMES:
-            continue
+    for labels, length, distance in _pair_distances(fit, markers, static, soft, every):
         middle = float(np.median(distance))
-        change = middle - float(np.linalg.norm(static[first.label] - static[other.label]))
+        change = middle - length
         # 80th percentile, because a marker swapped for a part of the walk is another fault
         bending = float(np.percentile(np.abs(distance - middle), 80))
         if abs(change) > _STRETCH_M and bending < _BENDING * abs(change):
-            for marker in (first, other):
-                changes.setdefault(marker.label, []).append(abs(change))
+            for label in labels:
+                changes.setdefault(label, []).append(abs(change))
     if not changes:
         return ()
     most = max(len(values) for values in changes.values())

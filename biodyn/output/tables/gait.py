@@ -294,22 +294,26 @@ def trial_parameters(
         parameter, title, variable, side, cycle, value, unit, at_percent: instant of a maximum or minimum, else NaN.
     """
     columns = ["parameter", "title", "variable", "side", "cycle", "value", "unit", "at_percent"]
-    strides = spatiotemporal.assign(side=spatiotemporal["side"].astype(str)).set_index(["side", "cycle"])
+    strides = list(zip(spatiotemporal["side"].astype(str), spatiotemporal["cycle"], strict=True))
     heads = gait_cycles.iloc[::CYCLE_POINTS]
     values = gait_cycles["value"].to_numpy(dtype=np.float64).reshape(-1, CYCLE_POINTS)
     variables, units = (heads[name].astype(str).to_numpy() for name in ("variable", "unit"))
     cycles = list(zip(heads["side"].astype(str), heads["cycle"], strict=True))
-    known = strides.reindex(cycles)
-    stance_percent, stride_time_s = (known[name].to_numpy(np.float64) for name in ("stance_percent", "stride_time_s"))
-    rows: list[dict[str, object]] = []
+    rows_of_strides = {stride: row for row, stride in enumerate(strides)}
+    known = [rows_of_strides.get(cycle, -1) for cycle in cycles]  # -1: the NaN that is appended
+    stance_percent, stride_time_s = (
+        np.append(spatiotemporal[name].to_numpy(np.float64), np.nan)[known]
+        for name in ("stance_percent", "stride_time_s")
+    )
+    rows: list[tuple[object, ...]] = []
     for definition in default_definitions():
         if names is not None and definition.name not in names:
             continue
         if definition.operation == "stride":
-            if definition.variable not in strides:
+            if definition.variable not in spatiotemporal:
                 continue
-            keys, unit = list(strides.index), definition.unit
-            results = strides[definition.variable].to_numpy(dtype=np.float64) * side_signs(
+            keys, unit = strides, definition.unit
+            results = spatiotemporal[definition.variable].to_numpy(np.float64) * side_signs(
                 definition, [k[0] for k in keys]
             )
             instants = np.full(len(keys), np.nan)
@@ -328,16 +332,7 @@ def trial_parameters(
                 instants = apply_operation(turned, start, end, timed, duration_s)
             unit = parameter_unit(definition, units[own[0]])
         rows += [
-            {
-                "parameter": definition.name,
-                "title": definition.label,
-                "variable": definition.variable,
-                "side": side,
-                "cycle": cycle,
-                "value": float(value),
-                "unit": unit,
-                "at_percent": float(at),
-            }
+            (definition.name, definition.label, definition.variable, side, cycle, float(value), unit, float(at))
             for (side, cycle), value, at in zip(keys, results, instants, strict=True)
             if np.isfinite(value)
         ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from typing import Any, Final, NamedTuple
 
@@ -57,7 +57,7 @@ def to_parquet(frame: pd.DataFrame, decimals: int = DECIMALS, coarser: Mapping[s
         schema,
         compression="zstd",
         compression_level=3,
-        use_dictionary=[name for name, column in columns.items() if pa.types.is_string(column.kind)],
+        use_dictionary=[name for name, column in columns.items() if pa.types.is_dictionary(column.kind)],
         column_encoding={n: "BYTE_STREAM_SPLIT" for n, c in columns.items() if pa.types.is_int64(c.kind)},
         write_statistics=False,
         store_schema=False,
@@ -92,7 +92,9 @@ def _encode_column(values: pd.Series, decimals: int, coarser: Mapping[str, int])
         if largest < 2.0**53:
 
             def encode_counts(rows: slice) -> Any:
-                return pa.array(np.rint(numbers[rows] * scale), from_pandas=True).cast(pa.int64())
+                counts = np.rint(numbers[rows] * scale)
+                missing = np.isnan(counts)
+                return pa.array(np.where(missing, 0.0, counts).astype(np.int64), mask=missing)
 
             return _EncodedColumn(pa.int64(), encode_counts, digits)
         return _EncodedColumn(pa.float64(), lambda rows: pa.array(np.round(numbers[rows], digits), from_pandas=True))
@@ -101,9 +103,17 @@ def _encode_column(values: pd.Series, decimals: int, coarser: Mapping[str, int])
     if pd.api.types.is_integer_dtype(values.dtype):
         return _EncodedColumn(pa.int64(), lambda rows: pa.array(values.to_numpy()[rows].astype(np.int64)))
     categories = values.astype("category").cat
-    codes, words = categories.codes.to_numpy(), categories.categories.astype(object)
-    texts = pa.array(words.where(words != "", None), pa.string())
-    return _EncodedColumn(pa.string(), lambda rows: texts.take(pa.array(codes[rows], mask=codes[rows] < 0)))
+    words = categories.categories.astype(object)
+    codes = np.where(np.append(words != "", False)[categories.codes], categories.codes, -1)
+    return _EncodedColumn(pa.dictionary(pa.int32(), pa.string()), lambda rows: encode_words(codes[rows], words))
+
+
+def encode_words(codes: np.ndarray, words: Sequence[str] | pd.Index[Any]) -> Any:
+    """Return the word of each code (-1: missing) as a column; its dictionary has only used words, in the order of first use."""
+    import pyarrow as pa
+
+    used = pa.array(codes, mask=codes < 0).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(used.indices, pa.array(words, pa.string()).take(used.dictionary))
 
 
 def from_parquet(content: bytes) -> pd.DataFrame:

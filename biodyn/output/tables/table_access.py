@@ -86,7 +86,7 @@ def require_signs(signs: str) -> None:
 def set_signs(name: str, table: pd.DataFrame, imported: CoordinateVariables) -> None:
     """Set `attrs` of a stored table: sign convention, and the meaning of positive values by column, variable or coordinate."""
     if name == _CYCLES:
-        names = [curve for curve in dict.fromkeys(table["variable"].astype(str)) if is_known_variable(curve)]
+        names = [curve for curve in map(str, table["variable"].unique()) if is_known_variable(curve)]
         positive = {curve: variable(curve).with_table_signs().positive for curve in names}
     elif name in (*_COLUMNS, _PARTS):
         positive = {

@@ -128,13 +128,13 @@ def _cycle_values_of_side(walk: TrialMechanics, cycles: Sequence[GaitCycle], fac
     long_axes = {side: walk.points.long_axis(side) for side in sides if side in walk.points.heel}
     R_WB = walk.fit.body_pose(walk.model.skeleton.root.name)[0] if cycles else np.empty((0, 3, 3))
     for cycle in cycles:
-        side_signals = variables[cycle.side]
-        curves = normalise_to_cycle(stacked[cycle.side], walk.rate_hz, cycle.start_s, cycle.end_s)
+        side_signals, values, near = variables[cycle.side], stacked[cycle.side], _frames_near(cycle, walk.rate_hz)
         base = [column for column, signal in enumerate(side_signals) if signal.kind == "base"]
-        curves[:, base] = np.rad2deg(_base_angles(walk, R_WB, cycle))[:, : len(base)]
+        values[near, base] = _base_angles(walk, R_WB, cycle)[near, : len(base)]
         for column in (i for i, signal in enumerate(side_signals) if signal.kind == "heading"):
-            progression = _foot_progression(walk, long_axes[cycle.side], cycle)
-            curves[:, column] = normalise_to_cycle(progression, walk.rate_hz, cycle.start_s, cycle.end_s)
+            values[near, column] = _foot_progression(walk, long_axes[cycle.side], cycle, near)
+        curves = normalise_to_cycle(values, walk.rate_hz, cycle.start_s, cycle.end_s)
+        curves[:, base] = np.rad2deg(curves[:, base])
         ground = [column for column, signal in enumerate(side_signals) if signal.kind == "ground"]
         curves[:, ground] = _ground_force_curves(ground_forces[cycle.side], cycle, curves[:, ground])
         faults, reasons = find_excluded_curves(side_signals, curves, feet, cycle.side, factor)
@@ -143,14 +143,14 @@ def _cycle_values_of_side(walk: TrialMechanics, cycles: Sequence[GaitCycle], fac
 
 
 def _base_angles(walk: TrialMechanics, R_WB: FloatArray, cycle: GaitCycle) -> FloatArray:
-    """Return the tilt, list and rotation (101, 3) rad of the root R_WB (T, 3, 3) relative to the walking direction of a cycle."""
+    """Return the tilt, list and rotation (T, 3) rad of the root R_WB (T, 3, 3) relative to the walking direction of a cycle;
+    distant frames are NaN."""
     rate_hz = walk.rate_hz
     low, high = max(math.floor(cycle.start_s * rate_hz), 0), math.ceil(cycle.end_s * rate_hz) + 1
     heading = walking_heading(
         cycle_displacement(cycle, walk.points.pelvis, rate_hz, walk.points.floor_velocity), R_WB[low:high]
     )
-    angles = angles_from_heading(R_WB, heading, rate_hz, around=slice(low, high))
-    return normalise_to_cycle(angles, rate_hz, cycle.start_s, cycle.end_s)
+    return angles_from_heading(R_WB, heading, rate_hz, around=slice(low, high))
 
 
 def _plate_rate_force(walk: TrialMechanics, side: Side) -> tuple[FloatArray, float] | None:
@@ -173,16 +173,19 @@ def _ground_force_curves(force: tuple[FloatArray, float] | None, cycle: GaitCycl
     return np.where(np.isfinite(curves) & np.isfinite(samples), samples, curves)
 
 
-def _foot_progression(walk: TrialMechanics, long_axis_W: FloatArray, cycle: GaitCycle) -> FloatArray:
-    """Return the angle (T,) deg of the foot relative to the walking direction of one cycle; distant frames are NaN.
+def _frames_near(cycle: GaitCycle, rate_hz: float, margin_frames: int = 12) -> slice:
+    """Return the frames of a cycle with margins, which include all that `normalise_to_cycle` uses."""
+    low = max(math.floor(cycle.start_s * rate_hz) - margin_frames, 0)
+    return slice(low, math.ceil(cycle.end_s * rate_hz) + margin_frames)
+
+
+def _foot_progression(walk: TrialMechanics, long_axis_W: FloatArray, cycle: GaitCycle, near: slice) -> FloatArray:
+    """Return the angle deg of the foot relative to the walking direction of one cycle in the frames `near`.
 
     long_axis_W: (T, 3) unit vectors from heel to toe.
     """
-    points, rate_hz, margin_frames = walk.points, walk.rate_hz, 12
-    low = max(math.floor(cycle.start_s * rate_hz) - margin_frames, 0)
-    near = slice(low, math.ceil(cycle.end_s * rate_hz) + margin_frames)
-    angle = np.full(len(long_axis_W), np.nan)
-    angle[near] = progression_angle(long_axis_W[near], cycle, points.pelvis, rate_hz, points.floor_velocity)
+    points = walk.points
+    angle = progression_angle(long_axis_W[near], cycle, points.pelvis, walk.rate_hz, points.floor_velocity)
     return np.rad2deg(angle)
 
 

@@ -26,6 +26,7 @@ from biodyn.output.store.folder import RECORD_NAME, manifest_entries
 from biodyn.output.store.result_reader import read_record
 from biodyn.output.tables.csv import spreadsheet_text
 from biodyn.output.tables.gait import trial_parameters
+from biodyn.output.tables.parquet_tables import encode_words
 from biodyn.processing.dynamics.inverse_dynamics import distal_feet, distally_unknown_frames
 from biodyn.processing.gait.cycle_values import CycleValues
 from biodyn.processing.gait.spatiotemporal import CycleSignal
@@ -112,7 +113,7 @@ def cycle_table(result: TrialResult) -> pa.Table:
     reasons = FrameReasons(analysis)
     rate_hz = analysis.recording.markers.rate_hz
     codes = [cycle_reason_codes(reasons, cycle, rate_hz).T.reshape(-1) for cycle in analysis.cycles]
-    frame = result.gait_cycles
+    frame = result.view.tables["gait_cycles"]
     value = pa.array(frame["value"].to_numpy(dtype=np.float64), from_pandas=True)
     of_rows = np.concatenate([np.empty(0, dtype=np.int64), *codes])
     columns = {
@@ -123,14 +124,14 @@ def cycle_table(result: TrialResult) -> pa.Table:
         "value": value,
         "unit": _text_column(frame["unit"]),
         "valid": value.is_valid(),
-        "reason": pa.array(reasons.words, pa.string()).take(pa.array(of_rows)).dictionary_encode(),
+        "reason": encode_words(of_rows, reasons.words),
     }
     return pa.table(columns, schema=CYCLE_SCHEMA)
 
 
 def _text_column(texts: pd.Series) -> pa.DictionaryArray:
-    """Return a text column with a dictionary that contains only used words, in the order of first use."""
-    return pa.array(texts.astype(object).to_numpy(), pa.string()).dictionary_encode()
+    """Return a column of categories as text."""
+    return encode_words(texts.cat.codes.to_numpy(), texts.cat.categories)
 
 
 # -- reasons
@@ -461,14 +462,14 @@ def _finding_metrics(result: TrialResult) -> dict[str, Any]:
 
 
 def _stride_metrics(result: TrialResult) -> dict[str, Any]:
-    table = result.spatiotemporal
+    table = result.view.tables["spatiotemporal"]
     return {name: _finite_mean(table[name].to_numpy(dtype=np.float64)) for name in _stride_means()}
 
 
 def _peak_metrics(result: TrialResult) -> dict[str, Any]:
-    columns = _peak_columns()
+    columns, tables = _peak_columns(), result.view.tables
     wanted = [parameter for parameter, _ in columns.values()]
-    table = trial_parameters(result.gait_cycles, result.spatiotemporal, wanted)
+    table = trial_parameters(tables["gait_cycles"], tables["spatiotemporal"], wanted)
     means = table.groupby(["parameter", "side"])["value"].mean().to_dict() if len(table) else {}
     return {column: float(means.get(key, np.nan)) for column, key in columns.items()}
 
