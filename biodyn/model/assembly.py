@@ -73,7 +73,6 @@ class BodyFrame:
     p_LB: FloatArray
 
 
-_EYE, _ORIGIN = np.eye(3), np.zeros(3)
 #: Massless link: name, parent, joint, and pose R (3, 3), p (3,) m of the joint in the parent link.
 _Link = tuple[str, str | None, Joint, FloatArray, FloatArray]
 
@@ -112,7 +111,7 @@ def build_tree(
     loaded = []
     for i, (name, parent, joint, R, p) in enumerate(chain.links):
         inertia = load.get(i, ZERO_INERTIA)
-        numbers = [a.tobytes() for a in (R, p, inertia.com, inertia.tensor)]
+        numbers = [np.asarray(a, np.float64).tobytes() for a in (R, p, inertia.com, inertia.tensor)]
         loaded.append(_build_link(name, parent, joint, inertia.mass, *numbers))
     tree = Multibody(tuple(loaded))
     # the tree may sort its bodies
@@ -138,7 +137,8 @@ class _Chain:
 
     def add_base(self, name: str) -> None:
         """Add the floating base as the first link."""
-        self.frames[name] = BodyFrame(self._add_link(name, None, Joint("free"), _EYE, _ORIGIN), _EYE, _ORIGIN)
+        index = self._add_link(name, None, Joint("free"), np.eye(3), np.zeros(3))
+        self.frames[name] = BodyFrame(index, np.eye(3), np.zeros(3))
 
     def add_body(self, body: ScaledBody, free: Sequence[Rotation]) -> None:
         """Add a segment: a link for each free rotation; fixed ones are included in the adjacent placements."""
@@ -152,7 +152,7 @@ class _Chain:
             name = definition.name if step is free[-1] else f"{definition.name}:{step.coordinate}"
             link = self._add_link(name, link, _revolute_joint(axis_tuple(step.axis)), R, p)
             self.plan.append((str(step.coordinate), name, definition, step))
-            R, p = _EYE, _ORIGIN
+            R, p = np.eye(3), np.zeros(3)
         self.frames[definition.name] = BodyFrame(link, R, p)
 
     def _add_link(self, name: str, parent: int | None, joint: Joint, R: FloatArray, p: FloatArray) -> int:
