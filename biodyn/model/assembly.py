@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -82,7 +82,7 @@ def build_tree(
     bodies: tuple[ScaledBody, ...],
     locked: frozenset[str],
     assumed: frozenset[str] = frozenset(),
-) -> tuple[Multibody, Iterator[Coordinate], dict[str, BodyFrame], tuple[str, ...]]:
+) -> tuple[Multibody, tuple[Coordinate, ...], dict[str, BodyFrame], tuple[str, ...]]:
     """Build the tree, in which each joint is a chain of one-axis links; fixed rotations are included in the adjacent links.
 
     Segments without a free coordinate are part of the link of their parent. Coordinates in `assumed` have a link although they
@@ -119,7 +119,7 @@ def build_tree(
         name: BodyFrame(tree.body_index(chain.links[frame.link][0]), frame.R_LB, frame.p_LB)
         for name, frame in chain.frames.items()
     }
-    return tree, (_build_coordinate(tree, *planned) for planned in chain.plan), frames, tuple(locked_segments)
+    return tree, tuple(_build_coordinate(tree, *planned) for planned in chain.plan), frames, tuple(locked_segments)
 
 
 class _Chain:

@@ -198,10 +198,8 @@ def with_inertias(model: SubjectModel, inertias: Mapping[str, Inertia]) -> Subje
 
 
 def with_bodies(model: SubjectModel, bodies: tuple[ScaledBody, ...]) -> SubjectModel:
-    """Return the model with its tree reassembled from the given segments, which have the same joints."""
-    assumed = frozenset(coordinate.name for coordinate in model.assumed)
-    multibody, _, frames, _ = build_tree(model.skeleton, bodies, frozenset(model.locked), assumed)
-    return replace(model, bodies=bodies, multibody=multibody, frames=frames)
+    """Return the model with its tree reassembled from the given segments."""
+    return _reassemble_model(model, bodies, frozenset(model.locked))
 
 
 def with_locked_coordinate(model: SubjectModel, name: str) -> SubjectModel:
@@ -284,8 +282,7 @@ def _tree_entries(
     assumed: frozenset[str] = frozenset(),
 ) -> dict[str, Any]:
     """Return the entries of `SubjectModel` that follow from its segments: tree, frames, free, assumed and locked coordinates."""
-    multibody, tree_coordinates, frames, locked_segments = build_tree(skeleton, bodies, locked, assumed)
-    every = tuple(tree_coordinates)
+    multibody, every, frames, locked_segments = build_tree(skeleton, bodies, locked, assumed)
     coordinates = tuple(coordinate for coordinate in every if coordinate.name not in assumed)
     free = {coordinate.name for coordinate in coordinates}
     return {
@@ -344,8 +341,7 @@ class StaticFigure:
         p = {name: at + shifts_W[name] if name in shifts_W else at for name, at in self.p_WB.items()}
         R = dict(self.R_WB)
         for name, end in self.far_end.items():
-            if name in shifts_W or end in shifts_W:
-                R[name] = smallest_rotation(self.p_WB[end] - self.p_WB[name], p[end] - p[name]) @ R[name]
+            R[name] = smallest_rotation(self.p_WB[end] - self.p_WB[name], p[end] - p[name]) @ R[name]
         for name, turn in turns_rad.items():
             R[name] = R[name] @ matrices_from_axis_angle(_UP, turn)
         return StaticFigure(R, p, self.parent, self.far_end)
