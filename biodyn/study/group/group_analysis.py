@@ -71,10 +71,9 @@ PARAMETER_COLUMNS = [*CYCLE_KEYS, "parameter", "value", "unit"]
 def parameter_matrix(data: SubjectCycles, definitions: Sequence[ParameterDefinition]) -> FloatArray:
     """Return the parameters of every cycle (N, P); NaN if unknown or if the data of the subject lack the variable."""
     matrix = np.full((len(data.cycles), len(definitions)), np.nan)
-    stance, duration_s = data.stride(STANCE), data.stride(STRIDE_TIME)
     for column, definition in enumerate(definitions):
         if has_variable(data, definition):
-            matrix[:, column] = parameter_values(data, definition, stance, duration_s)
+            matrix[:, column] = parameter_values(data, definition)
     return matrix
 
 
@@ -112,16 +111,14 @@ def has_variable(data: SubjectCycles, definition: ParameterDefinition) -> bool:
     return definition.variable in data.variables
 
 
-def parameter_values(
-    data: SubjectCycles, definition: ParameterDefinition, stance: FloatArray, duration_s: FloatArray
-) -> FloatArray:
-    """Return the values (N,) of one parameter for the N cycles of a subject, whose stance (N,) in percent is given."""
+def parameter_values(data: SubjectCycles, definition: ParameterDefinition) -> FloatArray:
+    """Return the values (N,) of one parameter for the N cycles of a subject."""
     sign = side_signs(definition, data.cycles["side"].tolist())
     if definition.operation == "stride":
         return sign * data.stride(definition.variable)
     curves = data.curves(definition.variable) * sign[:, None]
-    start, end = window_ends(definition.interval, stance)
-    return apply_operation(curves, start, end, definition, duration_s)
+    start, end = window_ends(definition.interval, data.stride(STANCE))
+    return apply_operation(curves, start, end, definition, data.stride(STRIDE_TIME))
 
 
 #: Names by their kind: variable, stride parameter, condition, group, parameter.

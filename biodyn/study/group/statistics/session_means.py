@@ -119,7 +119,9 @@ def _dimensionless_rows(cycles: SubjectCycles, parts: Sequence[np.ndarray], data
     titles = {name: f"{title}, dimensionless" for name, (title, *_) in DIMENSIONLESS.items()}
     strides = {name: cycles.stride(name) for name in cycles.stride_columns}
     free = [
-        dimensionless_parameters({name: float(mean_and_sd(of[part])[0]) for name, of in strides.items()}, person)
+        dimensionless_parameters(
+            {name: float(mean_and_sd(values[part])[0]) for name, values in strides.items()}, person
+        )
         for part in parts
     ]
     for name, mean in free[0].items():

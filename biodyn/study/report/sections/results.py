@@ -123,10 +123,10 @@ def symmetry_table(symmetry: pd.DataFrame, names: DisplayNames, shown: Sequence[
     numbers = ["right", "left", "difference", "symmetry_index"]
     cells = rows_of_kind.groupby([*keys, "subject"], sort=False)[numbers].mean().groupby(keys, sort=False)
     means, spreads, subjects = cells.mean().to_dict("records"), cells.std().to_dict("records"), cells.size()
-    for (name, condition, group, of), mean, sd, count in zip(subjects.index, means, spreads, subjects, strict=True):
+    for (name, condition, group, unit), mean, sd, count in zip(subjects.index, means, spreads, subjects, strict=True):
         rows.append((
-            names.title(name), condition_of[condition], group, unit_label(of), mean_sd_text(mean["right"], sd["right"], of),
-            mean_sd_text(mean["left"], sd["left"], of), mean_sd_text(mean["difference"], sd["difference"], of),
+            names.title(name), condition_of[condition], group, unit_label(unit), mean_sd_text(mean["right"], sd["right"], unit),
+            mean_sd_text(mean["left"], sd["left"], unit), mean_sd_text(mean["difference"], sd["difference"], unit),
             mean_sd_text(mean["symmetry_index"], sd["symmetry_index"], "%"), str(count),
         ))  # fmt: skip
     difference = "#right − left" if kind == "parameter" else "#right − left, RMS over the cycle"
