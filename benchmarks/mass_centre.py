@@ -89,7 +89,7 @@ def _direction(account: EstimateSummary) -> FloatArray:
 
 def _levers(account: EstimateSummary) -> FloatArray:
     """How far (3,) m in World the mass centre lies horizontally beyond the forces' line, weighed by the vertical force."""
-    fit, dynamics = account.raw_fit.with_link_poses(), account.raw_dynamics
+    fit, dynamics = account.raw_fit, account.raw_dynamics
     _, root = fit.body_pose(fit.model.skeleton.root.name)
     about = dynamics.residual_moment + np.cross(root - _mass_centre(fit), dynamics.residual_force)
     vertical = sum(np.nan_to_num(wrench[:, 4]) for wrench in account.raw_reaction.wrench.values())

@@ -231,7 +231,7 @@ class TrialAnalysis:
         return replace(
             self,
             model=raw.raw_fit.model,
-            fit=raw.raw_fit.with_link_poses(),
+            fit=raw.raw_fit,
             dynamics=raw.raw_dynamics,
             reaction=raw.raw_reaction,
             estimate=None,

@@ -45,7 +45,7 @@ from biodyn.estimation.unknown_parameters import (
 )
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.inverse_dynamics import Dynamics, KnownLoads, known_loads, solve_dynamics
-from biodyn.processing.kinematics.skeleton_fit import Fit, link_poses
+from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import GroundReaction
@@ -315,13 +315,6 @@ def _solve_window(
 def _fit_with_estimated_motion(inputs: TrialInputs, model: SubjectModel, q: FloatArray) -> Fit:
     """Return the fit with the estimated motion q (T, nq); other frames keep the fitted motion."""
     raw = inputs.fit
-    R, p = link_poses(model, q, raw.solved)
-    error = np.linalg.norm(inputs.fitted_positions(inputs.unfiltered_markers) - model.marker_positions(R, p), axis=2)
-    return replace(
-        raw,
-        model=model,
-        motion=motion_from_configuration(raw.motion.time_s, q),
-        marker_error=np.where(np.isfinite(raw.marker_error), error, np.nan),
-        link_R_W=R,
-        link_p_W=p,
-    )
+    fit = replace(raw, model=model, motion=motion_from_configuration(raw.motion.time_s, q), configurations=q)
+    error = np.linalg.norm(inputs.fitted_positions(inputs.unfiltered_markers) - fit.marker_positions(), axis=2)
+    return replace(fit, marker_error=np.where(np.isfinite(raw.marker_error), error, np.nan))

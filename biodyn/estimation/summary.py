@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from biodyn.estimation.noise_model import FORCE_SD_N
 from biodyn.estimation.unknown_parameters import GAIN_SD, PLACE_SD_M, InertiaUnknowns, PlateSummary
 from biodyn.library.tables import segment_title
 from biodyn.processing.dynamics.inverse_dynamics import Dynamics
-from biodyn.processing.kinematics.skeleton_fit import Fit, link_poses
+from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.processing.signals.filtering import finite_rms, vector_rms
 from biodyn.recording import GroundReaction
 from biodyn.rigid_body import difference
@@ -31,7 +31,7 @@ class EstimateSummary:
     """Changes made by an estimate.
 
     Attributes:
-        raw_fit, raw_dynamics, raw_reaction: fitted motion before the estimate (without poses of the links), its dynamics, and
+        raw_fit, raw_dynamics, raw_reaction: fitted motion before the estimate, its dynamics, and
             the ground reaction with the same filter.
         force_cutoff_hz: cut-off of the plate forces in the estimate.
         residual_before, residual_after: RMS of the base residual, force (N) and moment (Nm), each over its known frames.
@@ -96,13 +96,14 @@ def summarise_estimate(
     steps = np.zeros((1, len(columns)))
     if known.any():
         steps = difference(model.multibody, raw.motion.q[known], fit.motion.q[known])[:, columns]
-    moved_m = model.marker_positions(fit.link_R_W, fit.link_p_W)
-    moved_m -= model.marker_positions(*link_poses(raw.model, raw.motion.q, raw.solved))
+    raw = replace(raw, configurations=raw.motion.q)
+    moved_m = fit.marker_positions()
+    moved_m -= raw.marker_positions()
     distance = np.linalg.norm(moved_m, axis=2)[known]
     del moved_m
     mass_kg = raw.model.mass_kg
     return EstimateSummary(
-        raw_fit=raw.without_link_poses(),
+        raw_fit=raw,
         raw_dynamics=inputs.dynamics,
         raw_reaction=inputs.reaction,
         force_cutoff_hz=force_cutoff_hz,

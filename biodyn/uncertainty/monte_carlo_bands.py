@@ -236,7 +236,7 @@ def skin_movement(
             # The variance of a cos + b sin with independent a and b of variance s is s, as for the offset.
             movement += np.sqrt(share) * wave[:, None, None] * (modes @ rng.normal(size=(modes.shape[1], 3)))
     links = inputs.model.marker_arrays()[0]
-    R = inputs.fit.link_R_W[:, links]
+    R = inputs.fit.link_poses()[0][:, links]
     return np.asarray(np.nan_to_num(np.einsum("tmij,tmj->tmi", R, movement)))
 
 

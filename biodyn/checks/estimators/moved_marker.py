@@ -241,7 +241,7 @@ def marker_offsets(fit: Fit, markers: Markers) -> list[MarkerOffset]:
         return []
     rows = whole[np.linspace(0, len(whole) - 1, _FRAMES).astype(int)]
     seen = p_WM[rows]
-    residual = _marker_residual(fit.link_R_W[rows], fit.link_p_W[rows], links, p_LM, seen)
+    residual = _marker_residual(*fit.link_poses(rows), links, p_LM, seen)
     base = float(np.nansum(weights * np.nansum(residual**2, axis=2)))
     known = np.isfinite(residual[..., 0])
     enough = known.sum(axis=0) >= _FRAMES // 2

@@ -200,10 +200,7 @@ def collect_evidence(
 def required_wrench(fit: Fit, dynamics: Dynamics) -> FloatArray:
     """Return the ground wrench F_Wo_W (T, 6) required by the motion: the generalised base force plus the applied foot
     wrenches."""
-    R, p = fit.link_R_W[:, 0], fit.link_p_W[:, 0]
-    force = np.einsum("tij,tj->ti", R, dynamics.tau[:, 3:6])
-    moment = np.einsum("tij,tj->ti", R, dynamics.tau[:, :3]) + cross(p, force)
-    return np.hstack([moment, force]) + dynamics.foot_wrenches.sum(axis=1)
+    return fit.base_wrench(dynamics.tau) + dynamics.foot_wrenches.sum(axis=1)
 
 
 def centre_of_mass(fit: Fit) -> FloatArray:
@@ -228,11 +225,12 @@ def moment_effect(fit: Fit, evidence: PlateEvidence, plate: int, corrected: Floa
         rows = step.high_force
         if step.plate != plate or step.side is None or not np.isfinite(step.heel).all() or len(rows) < least_frames:
             continue
-        body = fit.model.sole_body[step.side]
+        body, poses = fit.model.sole_body[step.side], fit.link_poses(slice(step.first, step.stop))
         while body != root:
+            centres = fit.model.body_poses(*poses, body)[1]
             # includes the whole load, because a delay changes the moments most while the force is small
             for span in (rows, np.arange(step.first, step.stop)):
-                centre = fit.model.body_poses(fit.link_R_W[span], fit.link_p_W[span], body)[1]
+                centre = centres[span - step.first]
                 force = difference[span, 3:]
                 moment = (difference[span, :3] - cross(centre, force)) @ step.axes.T
                 known = moment[np.isfinite(moment).all(axis=1)]

@@ -173,12 +173,11 @@ def _fixed_segments_wrench_sd(fit: Fit, rate_hz: float) -> tuple[FloatArray, Flo
     if not groups:
         return force, moment
     root = fit.model.skeleton.root.name
-    R_root, p_root = fit.body_pose(root)
+    (R_root, p_root), *poses = fit.body_poses(root, *groups)
     static = _static_orientations(fit.model)
     facing = _smoothed_heading(R_root, rate_hz)
     g = np.array(fit.model.multibody.gravity_W)
-    for name, (mass, centre, inertia) in groups.items():
-        R_WB, p_WB = fit.body_pose(name)
+    for (name, (mass, centre, inertia)), (R_WB, p_WB) in zip(groups.items(), poses, strict=True):
         upright = facing @ (_heading_rotation(static[root]).T @ static[name])
         wrenches = []
         for R in (R_WB, upright):

@@ -207,16 +207,15 @@ def gait_points(fit: Fit, sides: tuple[Side, ...], rate_hz: float) -> GaitPoints
     sole: dict[Side, FloatArray] = {}
     heel: dict[Side, FloatArray] = {}
     toe: dict[Side, FloatArray] = {}
-    for side in sides:
-        R, p = fit.body_pose(model.sole_body[side])
+    root = model.skeleton.root.name
+    *feet, (R_root, p_root) = fit.body_poses(*(model.sole_body[side] for side in sides), root)
+    for side, (R, p) in zip(sides, feet, strict=True):
         outline = np.einsum("tij,kj->tki", R, model.foot_outlines[side]) + p[:, None]
         # the outline runs from heel to toes along one edge and back along the other
         half = len(model.foot_outlines[side]) // 2
         sole[side] = outline
         heel[side] = 0.5 * (outline[:, 0] + outline[:, -1])
         toe[side] = 0.5 * (outline[:, half - 1] + outline[:, half])
-    root = model.skeleton.root.name
-    R_root, p_root = fit.body_pose(root)
     hips = [body.p_PB for body in model.moving_segments if body.definition.parent == root and body.definition.side]
     centre = np.mean(hips, axis=0) if hips else np.zeros(3)
     seen = [outline for outline in sole.values() if np.isfinite(outline).all(axis=(1, 2)).any()]

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side, other_side
-from biodyn.geometry.rotations import cross
 from biodyn.processing.contacts.contact_evidence import MIN_CONTACT_S, OUTLINE_ERROR_M, PlateContact
 from biodyn.processing.contacts.foot_motion import FootOutline, frames_clear_of_plate
 from biodyn.processing.contacts.stances_off_plates import assigned_frames
@@ -58,10 +57,7 @@ def required_wrench(fit: Fit) -> FloatArray:
     base = np.full((len(known), 6), np.nan)
     if known.any():
         base[known] = inverse_dynamics(fit.model.multibody, motion.q[known], motion.v[known], motion.vdot[known])[:, :6]
-    R, p = fit.link_R_W[:, 0], fit.link_p_W[:, 0]
-    force = np.einsum("tij,tj->ti", R, base[:, 3:])
-    moment = np.einsum("tij,tj->ti", R, base[:, :3]) + cross(p, force)
-    return np.hstack([moment, force])
+    return fit.base_wrench(base)
 
 
 def missing_force(

@@ -16,6 +16,9 @@ from biodyn.processing.kinematics.skeleton_fit import Fit
 from biodyn.recording import GroundReaction, Markers
 from biodyn.rigid_body import body_poses, inverse_dynamics_with_joint_wrenches, joint_jacobians
 
+# R_WB (T, 3, 3) and p_WB (T, 3) m of each segment.
+_Poses = Mapping[str, tuple[FloatArray, FloatArray]]
+
 
 def express_in_three_point_axes(
     dynamics: Dynamics, fit: Fit, markers: Markers, label_of: Mapping[str, str]
@@ -28,12 +31,14 @@ def express_in_three_point_axes(
     Frames in which a marker of a segment is missing keep the axes of the fitted segment, and the number of these frames is
     reported.
     """
+    names = [body.definition.name for body in fit.model.bodies]
+    poses = dict(zip(names, fit.body_poses(*names), strict=True))
     axes, missing, unseen = {}, [], {}
     for _, row in sided_rows("body/three_points", "segment"):
         if row["body"] not in fit.model.frames:
             continue
         segment_axes = _three_point_axes(
-            fit, markers, row["body"], [label_of.get(row["end"]), label_of.get(row["plane"])]
+            fit.model, poses, markers, row["body"], [label_of.get(row["end"]), label_of.get(row["plane"])]
         )
         if segment_axes is None:
             missing.append(row["body"])
@@ -41,7 +46,7 @@ def express_in_three_point_axes(
         axes[row["body"]], seen = segment_axes
         if not seen[fit.reliable].all():
             unseen[row["body"]] = int((fit.reliable & ~seen).sum())
-    joints = tuple(_express_in_axes(load, fit, axes) for load in dynamics.joints)
+    joints = tuple(_express_in_axes(load, fit.model, poses, axes) for load in dynamics.joints)
     return replace(dynamics, joints=joints), _missing_marker_notes(missing, unseen)
 
 
@@ -66,15 +71,15 @@ def _missing_marker_notes(missing: Sequence[str], unseen: Mapping[str, int]) -> 
 
 
 def _three_point_axes(
-    fit: Fit, markers: Markers, body: str, labels: list[str | None]
+    model: SubjectModel, poses: _Poses, markers: Markers, body: str, labels: list[str | None]
 ) -> tuple[FloatArray, BoolArray] | None:
     """Return R_WB (T, 3, 3) from the joint centre and two markers of a segment, and the frames (T,) with both; None
     without them."""
-    places = {marker.label: marker.p_BM for marker in fit.model.markers if marker.body == body}
+    places = {marker.label: marker.p_BM for marker in model.markers if marker.body == body}
     known = [label for label in labels if label in places and label in markers.labels]
     if len(known) < len(labels):
         return None
-    R_WB, p_WB = fit.body_pose(body)
+    R_WB, p_WB = poses[body]
     static_axes = _axes_from_points(np.zeros(3), *(places[label] for label in known))
     moving_axes = _axes_from_points(p_WB, *(markers.positions[:, markers.labels.index(label)] for label in known))
     if not np.isfinite(static_axes).all():
@@ -96,16 +101,14 @@ def _axes_from_points(centre: FloatArray, end: FloatArray, plane: FloatArray) ->
     return np.stack([x, y, cross(x, y)], axis=-1)
 
 
-def _express_in_axes(load: JointLoad, fit: Fit, axes: Mapping[str, FloatArray]) -> JointLoad:
+def _express_in_axes(load: JointLoad, model: SubjectModel, poses: _Poses, axes: Mapping[str, FloatArray]) -> JointLoad:
     """Return the load expressed in the three-point axes of its two segments, or unchanged if neither segment has them."""
     definition = next(
-        b.definition
-        for b in fit.model.moving_segments
-        if _belongs_to_joint(b.definition.joint, b.definition.side, load)
+        b.definition for b in model.moving_segments if _belongs_to_joint(b.definition.joint, b.definition.side, load)
     )
     if definition.parent not in axes and definition.name not in axes:
         return load
-    R_WP, R_WB = fit.body_pose(definition.parent)[0], fit.body_pose(definition.name)[0]
+    R_WP, R_WB = poses[definition.parent][0], poses[definition.name][0]
     new_P, new_B = axes.get(definition.parent, R_WP), axes.get(definition.name, R_WB)
     frames = {"proximal": new_P, "distal": new_B, "jcs": joint_coordinate_axes(new_P, new_B)}
 
@@ -248,18 +251,25 @@ def mask_unknown_dynamics(
         torques: (T, C) of the coordinates. transmitted: (T, L, 6) wrenches transmitted by the joints.
     """
     sides: list[Side] = [side for side in reaction.wrench if side in fit.model.sole_body]
-    residual = np.where(loads.balanced[:, None], tau[:, :6], np.nan)
-    R_root = fit.link_R_W[:, 0]
+    planes = rotation_planes(fit.model)
+    residual_force, residual_moment = np.empty((len(tau), 3)), np.empty((len(tau), 3))
+    loads_of_joints = {name: np.empty((2, len(tau), 7)) for name in planes}
+    for rows, R, p in fit.link_pose_blocks():
+        residual = np.where(loads.balanced[rows, None], tau[rows, :6], np.nan)
+        residual_force[rows] = np.einsum("tij,tj->ti", R[:, 0], residual[:, 3:])
+        residual_moment[rows] = np.einsum("tij,tj->ti", R[:, 0], residual[:, :3])
+        for name, values in loads_of_joints.items():
+            values[:, rows] = compute_joint_load(fit.model, R, p, transmitted[rows], name)
     return Dynamics(
         tau=tau,
         torques=torques,
         torque_valid=loads.torque_valid,
-        residual_force=np.einsum("tij,tj->ti", R_root, residual[:, 3:]),
-        residual_moment=np.einsum("tij,tj->ti", R_root, residual[:, :3]),
+        residual_force=residual_force,
+        residual_moment=residual_moment,
         residual_valid=loads.balanced,
         joints=tuple(
-            compute_joint_load(fit, tau, transmitted, name, planes, loads.valid_body[name])
-            for name, planes in rotation_planes(fit.model).items()
+            mask_joint_load(fit, tau, values, name, planes[name], loads.valid_body[name])
+            for name, values in loads_of_joints.items()
         ),
         reason=tuple(reasons_for_missing_loads(fit, reaction, sides)),
         foot_wrench_links=loads.links,
@@ -293,39 +303,43 @@ def distally_unknown_frames(fit: Fit, name: str) -> BoolArray:
 
 
 def compute_joint_load(
-    fit: Fit, tau: FloatArray, transmitted: FloatArray, name: str, planes: Sequence[str], valid: BoolArray
+    model: SubjectModel, R: FloatArray, p: FloatArray, transmitted: FloatArray, name: str
+) -> FloatArray:
+    """Return moment and force (2, T, 7) of the joint of a segment: proximal x, y, z, distal x, y, z, and the floating axis.
+
+    R, p: (T, L, 3, 3), (T, L, 3) poses of the links. transmitted: (T, L, 6) wrenches that the joints transmit, in link axes.
+    """
+    link = model.joint_link(name)
+    R_WP, _ = model.body_poses(R, p, model.skeleton.body(name).parent)
+    R_WB, _ = model.body_poses(R, p, name)
+    floating_axis = joint_coordinate_axes(R_WP, R_WB)[..., 0]
+    values = np.empty((2, len(R), 7))
+    for components, vector_L in zip(values, (transmitted[:, link, :3], transmitted[:, link, 3:]), strict=True):
+        vector_W = np.einsum("tij,tj->ti", R[:, link], vector_L)
+        components[:, :3] = np.einsum("tji,tj->ti", R_WP, vector_W)
+        components[:, 3:6] = np.einsum("tji,tj->ti", R_WB, vector_W)
+        components[:, 6] = np.einsum("ti,ti->t", floating_axis, vector_W)
+    return values
+
+
+def mask_joint_load(
+    fit: Fit, tau: FloatArray, values: FloatArray, name: str, planes: Sequence[str], valid: BoolArray
 ) -> JointLoad:
-    """Return the load of the joint of a segment from the wrenches (T, L, 6) that the joints transmit, in link axes.
+    """Return the load of the joint of a segment, NaN in `values` (2, T, 7) of `compute_joint_load` where it is not valid.
 
     planes: plane of each coordinate of the joint (`rotation_planes`). valid: (T,) frames in which the load is known.
     """
-    model = fit.model
-    definition = model.skeleton.body(name)
-    link = model.joint_link(name)
-    R_WL = fit.link_R_W[:, link]
-    moment_W = np.einsum("tij,tj->ti", R_WL, transmitted[:, link, :3])
-    force_W = np.einsum("tij,tj->ti", R_WL, transmitted[:, link, 3:])
-    R_WP, _ = fit.body_pose(definition.parent)
-    R_WB, _ = fit.body_pose(name)
-    floating_axis = joint_coordinate_axes(R_WP, R_WB)[..., 0]
-    columns = model.joint_columns(name)
+    definition = fit.model.skeleton.body(name)
+    columns = fit.model.joint_columns(name)
     powers = fit.motion.v[:, columns] * tau[:, columns]
-
-    def project_on_axes(vector_W: FloatArray) -> dict[str, FloatArray]:
-        """Return the components of a vector (T, 3) in each frame; jcs has the y of distal and the z of proximal axes."""
-        values = np.empty((len(vector_W), 7))
-        values[:, :3] = np.einsum("tji,tj->ti", R_WP, vector_W)
-        values[:, 3:6] = np.einsum("tji,tj->ti", R_WB, vector_W)
-        values[:, 6] = np.einsum("ti,ti->t", floating_axis, vector_W)
-        values[~valid] = np.nan
-        return {"proximal": values[:, :3], "distal": values[:, 3:6], "jcs": values[:, 6:1:-2]}
-
-    joint = without_side(definition.joint, definition.side)
+    values[:, ~valid] = np.nan
+    # jcs has the y of distal and the z of proximal axes
+    moment, force = ({"proximal": axes[:, :3], "distal": axes[:, 3:6], "jcs": axes[:, 6:1:-2]} for axes in values)
     return JointLoad(
-        joint=joint,
+        joint=without_side(definition.joint, definition.side),
         side=definition.side,
-        moment=project_on_axes(moment_W),
-        force=project_on_axes(force_W),
+        moment=moment,
+        force=force,
         power=np.where(valid, np.sum(powers, axis=1), np.nan),
         power_parts={
             part: np.where(valid, np.sum(powers[:, [plane == part for plane in planes]], axis=1), np.nan)

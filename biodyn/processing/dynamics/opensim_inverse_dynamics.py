@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, Side
 from biodyn.model.from_osim.imported_model import ImportedModel
 from biodyn.processing.dynamics.inverse_dynamics import Dynamics, KnownLoads, distal_feet, mask_unknown_dynamics
-from biodyn.processing.kinematics.skeleton_fit import Fit, link_poses, mark_ends
+from biodyn.processing.kinematics.skeleton_fit import Fit, mark_ends
 from biodyn.recording import GroundReaction, Motion
 from biodyn.rigid_body import InverseKinematics, inverse_dynamics_with_joint_wrenches
 
@@ -55,7 +55,6 @@ def fit_from_model_motion(
     """
     q, v, vdot = model.tree.motion(motion.q, motion.v, motion.vdot, motion.R_WG)
     solved: BoolArray = np.asarray(np.isfinite(q).all(axis=1))
-    R, p = link_poses(model, q, solved)
     rate_hz = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
     unknown = ["" if pose else "the motion of the model is unknown" for pose in solved]
     why = mark_ends(unknown, solved, rate_hz, edge_s, "motion")
@@ -71,8 +70,7 @@ def fit_from_model_motion(
         status=np.zeros(count, dtype=np.int64) if solution is None else solution.status,
         iterations=np.zeros(count, dtype=np.int64) if solution is None else solution.iterations,
         motion=Motion(time_s, q, v, vdot),
-        link_R_W=R,
-        link_p_W=p,
+        configurations=q,
         model=model,
         states=(motion.q[:, columns], motion.v[:, columns]),
     )

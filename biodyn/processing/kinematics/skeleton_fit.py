@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import BoolArray, FloatArray
+from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.errors import MarkerSetError
+from biodyn.geometry.rotations import cross
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.filtering import finite_stretches
@@ -18,6 +20,8 @@ from biodyn.rigid_body.marker_fit import UNDETERMINED
 
 # Number of frames at the ends of a spline in which the curvature depends on the rounding of the last samples.
 _SPLINE_EDGE_FRAMES = 2
+# Number of frames whose link poses are computed at a time, which limits the memory for long trials.
+_BLOCK_FRAMES = 5000
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,7 @@ class Fit:
         status, iterations: (T,) status and iterations of the solver. UNDETERMINED: the markers do not determine the root; such
             frames are bridged if `solved`.
         motion: q, v, vdot (NaN rows where unknown).
-        link_R_W, link_p_W: (T, L, 3, 3), (T, L, 3) poses of the links, NaN where unsolved; T = 0 in a fit
-            `without_link_poses`, which needs half the memory.
+        configurations: (T, nq) configurations of the links, equal to `motion.q` up to rounding.
         states: values and rates (T, C) of the free coordinates of an OpenSim model, which need not be angles of single
             axes; None for a library skeleton.
     """
@@ -47,8 +50,7 @@ class Fit:
     status: np.ndarray
     iterations: np.ndarray
     motion: Motion
-    link_R_W: FloatArray
-    link_p_W: FloatArray
+    configurations: FloatArray
     model: SubjectModel
     states: tuple[FloatArray, FloatArray] | None = None
 
@@ -62,27 +64,47 @@ class Fit:
         """Rates (T, C) of the free coordinates, rad/s or m/s."""
         return self.motion.v[:, [c.v_index for c in self.model.coordinates]] if self.states is None else self.states[1]
 
-    def without_link_poses(self) -> Fit:
-        """Return the fit without the poses of the links."""
-        return replace(
-            self, link_R_W=np.empty((0, *self.link_R_W.shape[1:])), link_p_W=np.empty((0, *self.link_p_W.shape[1:]))
-        )
+    def link_poses(self, frames: slice | IntArray = slice(None)) -> tuple[FloatArray, FloatArray]:
+        """Return the poses (T, L, 3, 3), (T, L, 3) of the links in some frames, NaN where not solved."""
+        q, solved, mb = self.configurations[frames], self.solved[frames], self.model.multibody
+        R, p = body_poses(mb, np.where(solved[:, None], q, mb.neutral_q()))
+        R[~solved], p[~solved] = np.nan, np.nan
+        return R, p
 
-    def with_link_poses(self) -> Fit:
-        """Return the fit with the poses of the links, computed from its motion."""
-        R, p = link_poses(self.model, self.motion.q, self.solved)
-        return replace(self, link_R_W=R, link_p_W=p)
+    def link_pose_blocks(self) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """Yield the frames of each block of the trial, and the poses of the links in them."""
+        for first in range(0, len(self.solved), _BLOCK_FRAMES):
+            rows = slice(first, first + _BLOCK_FRAMES)
+            yield rows, *self.link_poses(rows)
+
+    def body_poses(self, *names: str) -> list[tuple[FloatArray, FloatArray]]:
+        """Return R_WB (T, 3, 3) and p_WB (T, 3) of each segment."""
+        count = len(self.solved)
+        poses = [(np.empty((count, 3, 3)), np.empty((count, 3))) for _ in names]
+        for rows, R, p in self.link_pose_blocks():
+            for name, (R_WB, p_WB) in zip(names, poses, strict=True):
+                R_WB[rows], p_WB[rows] = self.model.body_poses(R, p, name)
+        return poses
 
     def body_pose(self, name: str) -> tuple[FloatArray, FloatArray]:
         """Return R_WB (T, 3, 3) and p_WB (T, 3) of a segment."""
-        return self.model.body_poses(self.link_R_W, self.link_p_W, name)
+        return self.body_poses(name)[0]
 
+    def base_wrench(self, tau: FloatArray) -> FloatArray:
+        """Return the wrench (T, 6) F_Wo_W of the generalised forces (T, nv) of the base, [moment; force], Nm and N."""
+        wrench = np.empty((len(tau), 6))
+        for rows, R, p in self.link_pose_blocks():
+            force = np.einsum("tij,tj->ti", R[:, 0], tau[rows, 3:6])
+            wrench[rows, :3] = np.einsum("tij,tj->ti", R[:, 0], tau[rows, :3]) + cross(p[:, 0], force)
+            wrench[rows, 3:] = force
+        return wrench
 
-def link_poses(model: SubjectModel, q: FloatArray, solved: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return the poses (T, L, 3, 3), (T, L, 3) of the links for the motion q (T, nq), NaN where not `solved` (T,)."""
-    R, p = body_poses(model.multibody, np.where(solved[:, None], q, model.multibody.neutral_q()))
-    R[~solved], p[~solved] = np.nan, np.nan
-    return R, p
+    def marker_positions(self) -> FloatArray:
+        """Return the positions (T, M, 3) m of the markers on the skeleton in World."""
+        positions = np.empty((len(self.solved), len(self.model.markers), 3))
+        for rows, R, p in self.link_pose_blocks():
+            positions[rows] = self.model.marker_positions(R, p)
+        return positions
 
 
 def fit_from_solution(
@@ -110,7 +132,6 @@ def fit_from_solution(
     moving: BoolArray = np.asarray(np.isfinite(motion.vdot).all(axis=1))
     is_open = solution.status == UNDETERMINED
     reason = _unreliable_reasons(solved, moving, is_open, model.skeleton.root.name, markers.rate_hz, edge_s)
-    R, p = link_poses(model, solution.q, solved)
     return Fit(
         labels=tuple(m.label for m in model.markers),
         marker_error=solution.marker_error,
@@ -121,8 +142,7 @@ def fit_from_solution(
         status=solution.status,
         iterations=solution.iterations,
         motion=motion,
-        link_R_W=R,
-        link_p_W=p,
+        configurations=solution.q,
         model=model,
     )
 
@@ -177,7 +197,7 @@ def compute_pose_misfit(fit: Fit, points: Markers) -> PoseMisfit:
     segments = [label.rpartition(".")[0] for label in fit.labels]
     names = tuple(dict.fromkeys(segments))
     groups = np.array([[m for m, segment in enumerate(segments) if segment == name] for name in names])
-    places = fit.model.marker_positions(fit.link_R_W, fit.link_p_W)
+    places = fit.marker_positions()
     columns = [points.index(label) for label in fit.labels]
     apart = (points.positions[:, columns] - places)[:, groups]  # (T, S, 4, 3)
     arms = places[:, groups] - places[:, groups].mean(axis=2, keepdims=True)

@@ -157,13 +157,13 @@ def attach_markers_by_motion(
         if frames.sum() < 10:
             continue
         best: tuple[float, str, FloatArray] | None = None
-        for body in [named] if named in bodies else bodies:
-            R, origin = fit.body_pose(str(body))
+        possible = [str(named)] if named in bodies else bodies
+        for body, (R, origin) in zip(possible, fit.body_poses(*possible), strict=True):
             local = np.einsum("tji,tj->ti", R[frames], p[frames] - origin[frames])
             place = np.median(local, axis=0)
             spread = float(np.sqrt(np.mean(np.sum((local - place) ** 2, axis=1))))
             if best is None or spread < best[0]:
-                best = (spread, str(body), place)
+                best = (spread, body, place)
         if best is None:
             continue
         spread, body_name, place = best
@@ -245,8 +245,11 @@ def _recorded_error(fit: Fit, recorded: Markers) -> FloatArray:
     """Return the distance (T, M) m of recorded markers from their position on the fitted skeleton, NaN where not visible."""
     columns = [recorded.labels.index(label) for label in fit.labels]
     links, p_LM, _ = fit.model.marker_arrays()
-    place = fit.link_p_W[:, links] + np.einsum("tmij,mj->tmi", fit.link_R_W[:, links], p_LM)
-    return lengths(recorded.positions[:, columns] - place)
+    error = np.empty((len(fit.solved), len(columns)))
+    for rows, R, p in fit.link_pose_blocks():
+        place = p[:, links] + np.einsum("tmij,mj->tmi", R[:, links], p_LM)
+        error[rows] = lengths(recorded.positions[rows, columns] - place)
+    return error
 
 
 def _attach_walk_markers(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel, list[Diagnostic]]:

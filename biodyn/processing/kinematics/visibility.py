@@ -253,10 +253,12 @@ def relocate_soft_markers(fit: Fit, markers: Markers, mapping: MarkerMapping) ->
     """
     model = fit.model
     soft = {role.label for role in mapping.roles if role.soft}
+    bodies = dict.fromkeys(marker.body for marker in model.markers if marker.label in soft)
+    poses = dict(zip(bodies, fit.body_poses(*bodies), strict=True)) if bodies else {}
     markers_now = []
     for marker in model.markers:
         if marker.label in soft:
-            R, p = fit.body_pose(marker.body)
+            R, p = poses[marker.body]
             seen = markers.positions[:, markers.labels.index(marker.label)]
             local = np.einsum("tji,tj->ti", R, seen - p)
             known = np.isfinite(local).all(axis=1)
