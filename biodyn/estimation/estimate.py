@@ -164,9 +164,10 @@ def estimate_trial(
             precision[window.rows] = problem.balanced[:, None] / (sizes.alike_frames * sizes.balance**2)
             corrected = replace(loads, wrenches=plates.remove_errors(loads.wrenches, parameters.plates.values))
             trial = replace(trial, model=solution.model, loads=corrected, sizes=sizes)
+        del problem, solution, elimination  # the largest arrays, before those of the next window or the result
     assert parameters is not None  # there is at least one window
     model, moving, sizes = trial.model, trial.moving, trial.sizes
-    del trial, problem, solution, elimination  # the largest arrays, before those of the result
+    del trial
     q = motion.q.copy()
     q[moving] = integrate(model.multibody, q[moving], update[moving])
     fit = _fit_with_estimated_motion(inputs, model, q)

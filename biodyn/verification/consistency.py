@@ -119,6 +119,14 @@ class Consistency:
         return {"holds": self.holds, "identities": [check.as_dict() for check in self.checks]}
 
 
+_FRAMES_AT_ONCE = 1024
+
+
+def _blocks(first: int, stop: int) -> list[slice]:
+    """Split the frames first .. stop - 1 into blocks, because the motion of several minutes would fill the memory."""
+    return [slice(low, min(low + _FRAMES_AT_ONCE, stop)) for low in range(first, stop, _FRAMES_AT_ONCE)]
+
+
 def check_path_derivatives(actuated: ActuatedMotion) -> ConsistencyCheck:
     """Check v and vdot against differences of configurations and velocities along the curve between the frames.
 
@@ -136,16 +144,15 @@ def check_path_derivatives(actuated: ActuatedMotion) -> ConsistencyCheck:
     absolute = 0.0
     for first, stop, start, end in actuated.known_stretches():
         curve = fit_configuration_spline(actuated.time_s[first:stop], actuated.q[first:stop])
-        inside = slice(max(start, first + 1), min(end, stop - 1))  # the stencil needs the curve on both sides
-        time_s = actuated.time_s[inside]
-        around = {k: curve(time_s + k * h) for k in (-reach, -1, 1, reach)}
-        rows = actuated.q[inside]
-        steps = {k: difference(mb, rows, q) for k, (q, _, _) in around.items()}
-        rates = {k: v for k, (_, v, _) in around.items()}
-        result = [(8.0 * (f[1] - f[-1]) - (f[reach] - f[-reach])) / (12.0 * h) for f in (steps, rates)]
-        gaps = [np.abs(result[0] - actuated.v[inside]), np.abs(result[1] - actuated.vdot[inside])]
-        error[inside] = np.maximum(*((gap / scale).max(axis=1) for gap, scale in zip(gaps, scales, strict=True)))
-        absolute = max(absolute, *(float(gap.max(initial=0.0)) for gap in gaps))
+        # the stencil needs the curve on both sides
+        for block in _blocks(max(start, first + 1), min(end, stop - 1)):
+            around = {k: curve(actuated.time_s[block] + k * h) for k in (-reach, -1, 1, reach)}
+            steps = {k: difference(mb, actuated.q[block], q) for k, (q, _, _) in around.items()}
+            rates = {k: v for k, (_, v, _) in around.items()}
+            result = [(8.0 * (f[1] - f[-1]) - (f[reach] - f[-reach])) / (12.0 * h) for f in (steps, rates)]
+            gaps = [np.abs(result[0] - actuated.v[block]), np.abs(result[1] - actuated.vdot[block])]
+            error[block] = np.maximum(*((gap / scale).max(axis=1) for gap, scale in zip(gaps, scales, strict=True)))
+            absolute = max(absolute, *(float(gap.max(initial=0.0)) for gap in gaps))
     return ConsistencyCheck("motion", error, absolute, _DIFFERENCE_LIMIT)
 
 
@@ -174,8 +181,6 @@ def check_model_coordinates(actuated: ActuatedMotion, own: ModelMotion) -> tuple
 
 # -- all checks ---------------------------------------------------------------------------------------------------------
 
-_FRAMES_AT_ONCE = 1024
-
 
 def check_consistency(actuated: ActuatedMotion, own: ModelMotion | None = None) -> Consistency:
     """Run every check in all frames with known motion and forces.
@@ -186,11 +191,7 @@ def check_consistency(actuated: ActuatedMotion, own: ModelMotion | None = None) 
     path = (check_path_derivatives(actuated),) if own is None else check_model_coordinates(actuated, own)
     known = actuated.known
     rows = np.flatnonzero(known)
-    # frames per block, because the segment motion of several minutes would fill the memory
-    parts = [
-        _equation_errors(actuated, rows[first : first + _FRAMES_AT_ONCE])
-        for first in range(0, max(len(rows), 1), _FRAMES_AT_ONCE)
-    ]
+    parts = [_equation_errors(actuated, rows[block]) for block in _blocks(0, max(len(rows), 1))]
     return Consistency((*path, *(_combine_check(code, [part[code] for part in parts], known) for code in parts[0])))
 
 
