@@ -100,7 +100,7 @@ def test_figures_of_a_trial_without_anything_to_show_are_still_figures():
 
 def test_shown_curves_carry_the_sign_their_axis_says(view):
     raw = view.tables["gait_cycles"]
-    shown = curves_by_variable(raw)
+    shown = curves_by_variable(*view.curves_of_cycles)
     checked = set()
     for name in variables():
         if name not in shown:

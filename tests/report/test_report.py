@@ -248,13 +248,14 @@ def test_parameter_labels_end_in_their_unit():
 
 def test_the_chart_shows_nothing_where_nothing_is_known(view):
     from biodyn.output.figures.curves import curves_by_variable
+    from biodyn.output.tables.gait import curves_of_cycles
 
     raw = view.tables["gait_cycles"].copy()
     name = str(raw["variable"].iloc[0])
     raw.loc[(raw["variable"] == name) & (raw["percent"] > 50), "value"] = np.nan
     entry = next(
         e
-        for e in explorer_data(curves_by_variable(raw), view.tables["spatiotemporal"])["variables"]
+        for e in explorer_data(curves_by_variable(*curves_of_cycles(raw)), view.tables["spatiotemporal"])["variables"]
         if e["name"] == name
     )
     assert entry["r"]["mean"][51:] == [None] * 50

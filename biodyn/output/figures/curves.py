@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray, IntArray
+from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, IntArray
 from biodyn.library.toml_files import load_table
 from biodyn.output.figures.description import Area, Axis, Figure, Key, Layer, Line, Panel, Rule, Shade
 from biodyn.output.figures.style import DASHED
@@ -42,16 +42,12 @@ class CycleCurves:
         return nan_statistics(self.values)[0]
 
 
-def curves_by_variable(gait_cycles: pd.DataFrame) -> dict[str, dict[str, CycleCurves]]:
-    """Return the tidy table of gait cycles as {variable: {side: CycleCurves}}, with the signs of the figures.
+def curves_by_variable(heads: pd.DataFrame, values: FloatArray) -> dict[str, dict[str, CycleCurves]]:
+    """Return the curves of the gait cycles as {variable: {side: CycleCurves}}, with the signs of the figures.
 
-    The table must have 101 consecutive rows per curve with ascending percent.
+    heads, values: from `output.tables.gait.curves_of_cycles`.
     """
     found: dict[str, dict[str, CycleCurves]] = {}
-    if gait_cycles.empty:
-        return found
-    values = gait_cycles["value"].to_numpy(dtype=np.float64).reshape(-1, CYCLE_POINTS)
-    heads = gait_cycles.iloc[::CYCLE_POINTS]
     units = heads["unit"].astype(str).to_numpy()
     rows: dict[tuple[str, str], list[int]] = {}
     for row, key in enumerate(zip(heads["variable"].astype(str), heads["side"].astype(str), strict=True)):

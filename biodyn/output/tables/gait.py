@@ -282,21 +282,25 @@ def plate_errors_table(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["plate", "error", "unit", "value", "sd", "corrected"])
 
 
+def curves_of_cycles(gait_cycles: pd.DataFrame) -> tuple[pd.DataFrame, FloatArray]:
+    """Return the first row of each curve of the table of gait cycles, and the values (n, 101) of all curves."""
+    values = gait_cycles["value"].to_numpy(dtype=np.float64).reshape(-1, CYCLE_POINTS)
+    return gait_cycles.iloc[::CYCLE_POINTS].copy(), values
+
+
 def trial_parameters(
-    gait_cycles: pd.DataFrame, spatiotemporal: pd.DataFrame, names: Sequence[str] | None = None
+    heads: pd.DataFrame, values: FloatArray, spatiotemporal: pd.DataFrame, names: Sequence[str] | None = None
 ) -> pd.DataFrame:
     """Return the parameters of every cycle of a trial, tidy; rows without a value are omitted.
 
     Args:
-        gait_cycles, spatiotemporal: tables of a trial, in the signs of the coordinates.
+        heads, values: from `curves_of_cycles`. spatiotemporal: table of the trial. Both are in the signs of the coordinates.
         names: parameters, None = all of the library's table.
     Returns:
         parameter, title, variable, side, cycle, value, unit, at_percent: instant of a maximum or minimum, else NaN.
     """
     columns = ["parameter", "title", "variable", "side", "cycle", "value", "unit", "at_percent"]
     strides = list(zip(spatiotemporal["side"].astype(str), spatiotemporal["cycle"], strict=True))
-    heads = gait_cycles.iloc[::CYCLE_POINTS]
-    values = gait_cycles["value"].to_numpy(dtype=np.float64).reshape(-1, CYCLE_POINTS)
     variables, units = (heads[name].astype(str).to_numpy() for name in ("variable", "unit"))
     cycles = list(zip(heads["side"].astype(str), heads["cycle"], strict=True))
     rows_of_strides = {stride: row for row, stride in enumerate(strides)}

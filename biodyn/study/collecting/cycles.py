@@ -469,7 +469,7 @@ def _stride_metrics(result: TrialResult) -> dict[str, Any]:
 def _peak_metrics(result: TrialResult) -> dict[str, Any]:
     columns, tables = _peak_columns(), result.view.tables
     wanted = [parameter for parameter, _ in columns.values()]
-    table = trial_parameters(tables["gait_cycles"], tables["spatiotemporal"], wanted)
+    table = trial_parameters(*result.view.curves_of_cycles, tables["spatiotemporal"], wanted)
     means = table.groupby(["parameter", "side"])["value"].mean().to_dict() if len(table) else {}
     return {column: float(means.get(key, np.nan)) for column, key in columns.items()}
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from biodyn.conventions import CYCLE_POINTS, FloatArray
 from biodyn.errors import SettingsError
 from biodyn.library.study_parameters import ParameterDefinition
-from biodyn.output.tables.gait import trial_parameters
+from biodyn.output.tables.gait import curves_of_cycles, trial_parameters
 from biodyn.study.options import all_parameter_definitions, require_known_names
 from biodyn.variables.cycle_parameters import apply_operation, default_definitions, parameter_unit, window_ends
 
@@ -190,6 +190,6 @@ def test_parameters_of_a_trial_are_read_in_their_window_with_instant_and_side() 
         {"cycle": 1, "side": "l", "percent": PERCENT, "variable": "knee_angle", "value": flexion, "unit": "deg"}
     )
     strides = pd.DataFrame({"cycle": [1], "side": ["l"], "stance_percent": [61.0], "stride_time_s": [1.1]})
-    table = trial_parameters(cycles, strides).set_index("parameter")
+    table = trial_parameters(*curves_of_cycles(cycles), strides).set_index("parameter")
     assert table.loc["knee_flexion_swing", ["side", "value", "unit", "at_percent"]].tolist() == ["l", 60.0, "deg", 73.0]
     assert "speed" not in table.index

@@ -20,16 +20,16 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, Side, with_side
+from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side, with_side
 from biodyn.errors import ResultError
 from biodyn.library.registry import Registry
 from biodyn.library.toml_files import UserFile
 from biodyn.output.figures.curves import TORQUE_SD, Bands, CycleCurves, curves_by_variable, cycle_bands, display_table
 from biodyn.output.figures.description import Figure
 from biodyn.output.figures.style import apply_side_colors, report_setting
-from biodyn.output.tables.gait import trial_parameters
+from biodyn.output.tables.gait import curves_of_cycles, trial_parameters
 from biodyn.output.tables.table_access import table_used_once
-from biodyn.variables import PERCENT, Norms
+from biodyn.variables import Norms
 from biodyn.variables.norms import norms_from_record, reasons_from_record
 
 
@@ -111,9 +111,14 @@ class TrialView:
         return with_side(variable, side), 1.0
 
     @cached_property
+    def curves_of_cycles(self) -> tuple[pd.DataFrame, FloatArray]:
+        """First row of each curve of the table of gait cycles, and the values (n, 101) of all curves."""
+        return curves_of_cycles(table_used_once(self.tables, "gait_cycles"))
+
+    @cached_property
     def curves(self) -> dict[str, dict[str, CycleCurves]]:
         """Gait cycles by variable and side, in clinical signs."""
-        return curves_by_variable(table_used_once(self.tables, "gait_cycles"))
+        return curves_by_variable(*self.curves_of_cycles)
 
     @cached_property
     def bands(self) -> Bands:
@@ -136,23 +141,21 @@ class TrialView:
 
         Exact for an error of one sign over the window, an upper bound for others.
         """
-        parameters = self.parameters  # before the table is made a second time, so that only one is in memory
-        cycles = table_used_once(self.tables, "gait_cycles")
-        cycles = cycles[cycles["variable"].isin(list(self.bands))]
-        changed = cycles["value"].to_numpy(dtype=np.float64, copy=True).reshape(-1, len(PERCENT))
-        heads = cycles.iloc[:: len(PERCENT)]
+        heads, values = self.curves_of_cycles
+        has_band = heads["variable"].isin(list(self.bands)).to_numpy()
+        heads, changed = heads[has_band], values[has_band]
         keys = zip(heads["variable"].astype(str), heads["side"].astype(str), strict=True)
         for row, (name, side) in enumerate(keys):
             changed[row] += self.bands.get(name, {}).get(side, 0.0)
-        shifted = trial_parameters(cycles.assign(value=changed.ravel()), self.tables["spatiotemporal"])
-        merged = parameters.merge(shifted, on=["parameter", "side", "cycle"], suffixes=("", "_shifted"))
+        shifted = trial_parameters(heads, changed, self.tables["spatiotemporal"])
+        merged = self.parameters.merge(shifted, on=["parameter", "side", "cycle"], suffixes=("", "_shifted"))
         merged["sd"] = (merged["value_shifted"] - merged["value"]).abs()
         return dict(merged.groupby(["parameter", "side"])["sd"].mean())  # by parameter and side
 
     @cached_property
     def parameters(self) -> pd.DataFrame:
         """Windowed parameters of every cycle, tidy (`output.tables.gait.trial_parameters`)."""
-        return trial_parameters(table_used_once(self.tables, "gait_cycles"), self.tables["spatiotemporal"])
+        return trial_parameters(*self.curves_of_cycles, self.tables["spatiotemporal"])
 
     @cached_property
     def foot_off_percent(self) -> dict[str, float]:
