@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from biodyn.conventions import BoolArray, FloatArray
+from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.errors import TableError
 from biodyn.library.tables import expand_sides, read_user_table
 from biodyn.library.toml_files import load_table, suggest_name
@@ -364,9 +364,9 @@ class TrialInputs:
         """Return the fit of another skeleton to other smoothed markers, computed as in the analysis."""
         return fit_skeleton_to_markers(model, replace(self.signals, markers=markers), self.fit_settings)
 
-    def fitted_positions(self, markers: Markers) -> FloatArray:
-        """Return the positions (T, M, 3) m of the `markers` that the fit uses, in the order of the fit."""
-        return markers.positions[:, [markers.labels.index(label) for label in self.fit.labels]]
+    def fitted_positions(self, markers: Markers, frames: slice | IntArray = slice(None)) -> FloatArray:
+        """Return the positions (T, M, 3) m of the `markers` that the fit uses, in the order of the fit, in some frames."""
+        return markers.positions[frames][:, [markers.labels.index(label) for label in self.fit.labels]]
 
     def centre_sd(self, body: str, magnitudes: Magnitudes) -> FloatArray:
         """Return the standard deviation (3,) m of a segment's joint centre: from the fit, else the typical SD; zero if unknown.

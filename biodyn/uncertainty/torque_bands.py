@@ -231,7 +231,6 @@ def _prepare_errors(
     rows = np.array([coordinate.v_index for coordinate in model.coordinates], dtype=np.int64)
     seen = np.isfinite(inputs.fit.marker_error)
     weights = np.where(seen, inputs.marker_weights(seen), 0.0)
-    seen_at = inputs.fitted_positions(inputs.markers)
     ramp_frames = round(VISIBILITY_RAMP_S * inputs.rate_hz)
     held, stretches = regularised_coordinates(
         model, motion.q, visibility_weights(seen, ramp_frames), ramp_frames, inputs.rate_hz
@@ -248,7 +247,7 @@ def _prepare_errors(
             v=motion.v[at],
             vdot=motion.vdot[at],
             wrenches=inputs.dynamics.foot_wrenches[at],
-            seen_at=seen_at[at],
+            seen_at=inputs.fitted_positions(inputs.markers, at),
             weights=weights[at],
             held=held[at],
             joints=belongs,
