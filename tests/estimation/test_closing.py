@@ -133,11 +133,7 @@ def test_each_stretch_takes_what_its_own_markers_hide(inputs: TrialInputs) -> No
     force_n = [np.linalg.norm(one.dynamics.residual_force, axis=1) for one in (found, unclosed)]
     assert np.nanmean(force_n[0][: gap.start]) < 0.4 * np.nanmean(force_n[1][: gap.start])
     assert np.nanmean(force_n[0][gap.stop :]) > 0.5 * np.nanmean(force_n[1][gap.stop :])
-    links, p_LM, _ = found.fit.model.marker_arrays()
-    places = [
-        one.fit.link_p_W[:, links] + (one.fit.link_R_W[:, links] @ p_LM[:, :, None])[..., 0]
-        for one in (found, unclosed)
-    ]
+    places = [one.fit.marker_positions() for one in (found, unclosed)]
     moved_m = np.linalg.norm(places[0] - places[1], axis=2)[gap.stop :]
     # half a standard deviation (1 mm and noise) on three axes, and some for what a gap leaves unseen
     assert np.sqrt(np.nanmean(moved_m**2)) < 0.6 * 1.2e-3 * np.sqrt(3.0)

@@ -47,8 +47,7 @@ def standing(analysis: TrialAnalysis, wrench: dict[str, np.ndarray]) -> tuple:
         reliable=np.ones(3, dtype=bool),
         reason=("", "", ""),
         lost=np.zeros((3, len(fit.model.coordinates)), dtype=bool),
-        link_R_W=np.repeat(fit.link_R_W[frame : frame + 1], 3, axis=0),
-        link_p_W=np.repeat(fit.link_p_W[frame : frame + 1], 3, axis=0),
+        configurations=np.repeat(fit.configurations[frame : frame + 1], 3, axis=0),
     )
     yes = np.ones(3, dtype=bool)
     reaction = GroundReaction(

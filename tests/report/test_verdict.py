@@ -198,7 +198,9 @@ def test_what_nobody_saw_is_open_by_its_upright_twin() -> None:
     # Everything turned about the pelvis by 10 degrees about Z (backwards): constant, so only gravity counts.
     c, s = np.cos(tilted), np.sin(tilted)
     turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    fit = replace(still.fit, model=hidden, link_R_W=turn @ still.fit.link_R_W)
+    turned = still.fit.configurations.copy()
+    turned[:, 3:7] = np.cos(0.5 * tilted), 0.0, 0.0, np.sin(0.5 * tilted)
+    fit = replace(still.fit, model=hidden, configurations=turned)
     force, moment = unobserved_segments_wrench_sd(fit, still.dynamics, load_magnitudes(), 1.0, 100.0)
     middle = slice(20, 180)
     np.testing.assert_allclose(force[middle], 0.0, atol=1e-6)
@@ -222,9 +224,9 @@ def test_limits_widen_by_what_nobody_saw_and_no_more() -> None:
     still = walker(moving=False, frames=200)
     names = tuple(b.definition.name for b in still.model.bodies if not b.definition.side and b.definition.parent)
     hidden = replace(still.model, locked_segments=names)
-    c, s = np.cos(0.2), np.sin(0.2)
-    turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    limits = residual_limits(replace(still, fit=replace(still.fit, model=hidden, link_R_W=turn @ still.fit.link_R_W)))
+    turned = still.fit.configurations.copy()
+    turned[:, 3:7] = np.cos(0.1), 0.0, 0.0, np.sin(0.1)
+    limits = residual_limits(replace(still, fit=replace(still.fit, model=hidden, configurations=turned)))
     seen = residual_limits(still)
     assert limits.unseen_moment_nm > 1.0
     assert limits.moment_nm == pytest.approx(seen.moment_nm + limits.unseen_moment_nm, rel=0.05)  # another height

@@ -22,7 +22,6 @@ from biodyn.processing.kinematics.skeleton_fit import Fit, base_angles
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Contact, GaitEvent, GroundReaction, Markers, PlateWrench, Recording, StoredMotion
-from biodyn.rigid_body import body_poses
 from biodyn.settings import Settings
 
 MASS_KG = 60.0
@@ -90,7 +89,6 @@ def walker(
         q[:, 0] = SPEED_M_S * time_s
         for i, coordinate in enumerate(model.coordinates):
             q[:, coordinate.q_index] = amplitude_rad(i) * np.sin(2.0 * np.pi * time_s / STRIDE_S)
-    R, p = body_poses(model.multibody, q)
     error = np.tile(0.004 + 0.001 * np.arange(len(model.markers)), (frames, 1))
     error[:5, 1] = np.nan
     fit = Fit(
@@ -103,8 +101,7 @@ def walker(
         status=np.zeros(frames, dtype=np.int64),
         iterations=np.full(frames, 2),
         motion=motion_from_configuration(time_s, q),
-        link_R_W=R,
-        link_p_W=p,
+        configurations=q,
         model=model,
     )
     # These feet glide along with the body; the floor is said to stand still, it cannot be told from them.
@@ -112,6 +109,7 @@ def walker(
     reaction = _reaction(fit, points.sole, support or {"r": 0.5, "l": 0.5}, unmeasured_l)
     events = _events(time_s[-1]) if moving else ()
     corners = np.array([[0.6, 0.0, 0.5], [-0.6, 0.0, 0.5], [-0.6, 0.0, -0.5], [0.6, 0.0, -0.5]])
+    p = fit.link_poses()[1]
     markers = Markers(fit.labels, p[:, [model.frames[m.body].link for m in model.markers]], RATE_HZ)
     return TrialAnalysis(
         recording=Recording(Path("walk.c3d"), "0" * 64, StoredMotion(markers), first_frame=17),
@@ -176,7 +174,8 @@ def _reaction(
 def _centre_of_mass(fit: Fit) -> np.ndarray:
     bodies = fit.model.multibody.bodies
     mass = np.array([body.mass_kg for body in bodies])
-    points = np.einsum("tbij,bj->tbi", fit.link_R_W, np.stack([body.com_m for body in bodies])) + fit.link_p_W
+    R, p = fit.link_poses()
+    points = np.einsum("tbij,bj->tbi", R, np.stack([body.com_m for body in bodies])) + p
     return np.einsum("b,tbi->ti", mass, points) / mass.sum()
 
 
