@@ -181,7 +181,7 @@ class LazyTables(Mapping[str, pd.DataFrame]):
             self._made[name] = table
         return table
 
-    def table_used_once(self, name: str, max_cells: int = 4_000_000) -> pd.DataFrame:
+    def table_used_once(self, name: str, max_cells: int = 1_000_000) -> pd.DataFrame:
         """Return a table that is used once; it is not kept in memory if it has more than `max_cells` cells."""
         table = self._made[name] if name in self._made else self._make(name)
         if table.size <= max_cells:
