@@ -52,7 +52,7 @@ def curves_by_variable(heads: pd.DataFrame, values: FloatArray) -> dict[str, dic
     rows: dict[tuple[str, str], list[int]] = {}
     for row, key in enumerate(zip(heads["variable"].astype(str), heads["side"].astype(str), strict=True)):
         rows.setdefault(key, []).append(row)
-    known = np.isfinite(values).any(axis=1)
+    known = np.asarray(np.isfinite(values).any(axis=1))
     for (name, side), curve_rows in rows.items():
         displayed = values[[row for row in curve_rows if known[row]]] * variable(name).clinical_factor(side)
         found.setdefault(name, {})[side] = CycleCurves(displayed, units[curve_rows[0]])
