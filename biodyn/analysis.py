@@ -283,11 +283,9 @@ class TrialAnalysis:
     @cached_property
     def cycles(self) -> tuple[CycleValues, ...]:
         """Return all variables over 0-100 % of each gait cycle, right cycles first; NaN if not valid."""
-        factor, fit = self.settings.limits.physiological_factor, self.fit
+        factor = self.settings.limits.physiological_factor
         inputs = (
-            # not the fit itself, whose poses would be kept with the cycles
-            *(fit.motion, fit.solved, fit.lost, fit.states),
-            *(self.model, self.base_angles, self.points, self.reaction, self.dynamics, self.subject.mass_kg),
+            *(self.fit, self.model, self.base_angles, self.points, self.reaction, self.dynamics, self.subject.mass_kg),
             *(self.recording, self.contacts, self.propagation, self.settings, self.events, self.activity),
         )
         return self.shared_cycles.get_or_compute(

@@ -31,8 +31,8 @@ class EstimateSummary:
     """Changes made by an estimate.
 
     Attributes:
-        raw_fit, raw_dynamics, raw_reaction: fitted motion before the estimate, its dynamics, and
-            the ground reaction with the same filter.
+        raw_fit, raw_dynamics, raw_reaction: fitted motion before the estimate, its dynamics, and the ground reaction
+            with the same filter.
         force_cutoff_hz: cut-off of the plate forces in the estimate.
         residual_before, residual_after: RMS of the base residual, force (N) and moment (Nm), each over its known frames.
         residual_unclosed: RMS residual of the estimate before its elimination.
