@@ -106,6 +106,7 @@ _STAND_INS: dict[Any, Any] = {
     lanes.sine_cosine: lambda memory, j: lanes.lanes_sine_cosine(_value(memory, j)),
     lanes._select_by_quadrant: _by_quadrant,
     lanes.copy_from_frames: _fill,
+    lanes.prefetch_frames: lambda frames, first: None,
     lanes.copy_to_frames: _drain,
 }
 

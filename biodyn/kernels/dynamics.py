@@ -35,6 +35,7 @@ from biodyn.kernels.lanes import (
     load3,
     load6,
     load9,
+    prefetch_frames,
     store,
     store3,
     store6,
@@ -573,6 +574,7 @@ def joint_columns(tree, q, J, work):
     q_lanes = work[(n * _POSE + 6 * nv) * WIDTH :]
     for first in range(0, q.shape[0], WIDTH):
         copy_from_frames(q_lanes, q, first)
+        prefetch_frames(J, first)
         for i in range(n):
             R, p = _world_pose(tree, i, LaneMemory(q_lanes), poses)
             for j in range(tree.idx_v[i], tree.idx_v[i] + tree.nv[i]):

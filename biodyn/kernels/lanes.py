@@ -137,6 +137,23 @@ def load_number(typingctx, memory, offset):
 
 
 @_intrinsic
+def _prefetch_for_writing(typingctx, array, offset):
+    """Request the cache line of one number of a C-ordered array, without waiting for it."""
+    sig = types.void(array, types.intp)
+
+    def codegen(context, builder, signature_, args):
+        address, option = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [address, option, option, option])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", (address,), kind)
+        data = cgutils.create_struct_proxy(signature_.args[0])(context, builder, args[0]).data
+        at = builder.bitcast(builder.gep(data, [args[1]]), address)
+        builder.call(prefetch, [at, option(1), option(3), option(1)])  # for writing, into the first cache, data
+        return context.get_dummy_value()
+
+    return sig, codegen
+
+
+@_intrinsic
 def broadcast(typingctx, value):
     """broadcast(x) -> Lanes with x in every lane."""
     return lanes(types.float64), lambda context, builder, signature_, args: _broadcast(builder, args[0])
@@ -398,6 +415,15 @@ def copy_from_frames(memory, frames, first):
             row = min(first + lane, last)
             for j in range(n):
                 memory[j * WIDTH + lane] = frames[row, j]
+
+
+@inline
+def prefetch_frames(frames, first):
+    """Load rows first .. first + WIDTH - 1 of `frames` into the first cache, if they fit, during the arithmetic before
+    `copy_to_frames`."""
+    n = frames.shape[1]
+    for at in range(first * n, min(first + WIDTH, frames.shape[0]) * n, WIDTH):
+        _prefetch_for_writing(frames, at)
 
 
 @part
