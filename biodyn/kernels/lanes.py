@@ -397,16 +397,16 @@ def _transpose_blocks(typingctx, source, at, step, target, to, leap, count):
 
 
 @inline
-def _has_whole_blocks(frames, first, columns):
-    """Return whether `frames` (T, n) has whole blocks of so many columns in rows first .. first + WIDTH - 1."""
-    return first + WIDTH <= frames.shape[0] and frames.shape[1] >= columns
+def _has_whole_blocks(frames, first):
+    """Return whether `frames` (T, n) has whole blocks of WIDTH columns in rows first .. first + WIDTH - 1."""
+    return first + WIDTH <= frames.shape[0] and frames.shape[1] >= WIDTH
 
 
 @part
 def copy_from_frames(memory, frames, first):
     """Copy rows first .. first + WIDTH - 1 of `frames` (T, n) to lane memory; beyond the end the last row is repeated."""
     last, n = frames.shape[0] - 1, frames.shape[1]
-    if _has_whole_blocks(frames, first, WIDTH):
+    if _has_whole_blocks(frames, first):
         for j in range(0, n, WIDTH):
             at = min(j, n - WIDTH)  # the last block may overlap the one before
             _transpose_blocks(frames, first * n + at, n, memory, at * WIDTH, WIDTH, WIDTH)
@@ -430,10 +430,13 @@ def prefetch_frames(frames, first):
 def copy_to_frames(memory, frames, first):
     """Copy lane memory to rows first .. first + WIDTH - 1 of `frames` (T, n), up to its last row."""
     n = frames.shape[1]
-    if _has_whole_blocks(frames, first, _STORED_COLUMNS):
-        for j in range(0, n, _STORED_COLUMNS):
-            at = min(j, n - _STORED_COLUMNS)
-            _transpose_blocks(memory, at * WIDTH, WIDTH, frames, first * n + at, n, _STORED_COLUMNS)
+    if _has_whole_blocks(frames, first):
+        rest = n - n % _STORED_COLUMNS
+        for j in range(0, rest, _STORED_COLUMNS):
+            _transpose_blocks(memory, j * WIDTH, WIDTH, frames, first * n + j, n, _STORED_COLUMNS)
+        for j in range(rest, n, WIDTH):
+            at = min(j, n - WIDTH)
+            _transpose_blocks(memory, at * WIDTH, WIDTH, frames, first * n + at, n, WIDTH)
     else:
         for lane in range(min(WIDTH, frames.shape[0] - first)):
             for j in range(n):
