@@ -74,10 +74,8 @@ class Tree(NamedTuple):
     R_sin: FloatArray  # (n, 9)
     R_cos: FloatArray  # (n, 9)
     mass: FloatArray  # (n,) kg
-    com: FloatArray  # (n, 3) p_BBcm, m
-    inertia_com: FloatArray  # (n, 6) about the centre of mass, link axes, kg m^2
-    first_moment: FloatArray  # (n, 3) mass * com
-    inertia_origin: FloatArray  # (n, 6) about the link origin
+    first_moment: FloatArray  # (n, 3) mass times the centre of mass from the link origin, link axes
+    inertia_origin: FloatArray  # (n, 6) about the link origin, link axes, kg m^2
     gravity_W: FloatArray  # (3,) m/s^2
 
 

@@ -248,8 +248,6 @@ def kernel_tree(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray
         R_sin=(R @ _skew_matrices(axis)).reshape(n, 9),
         R_cos=(R @ (np.eye(3) - along)).reshape(n, 9),
         mass=mass,
-        com=com,
-        inertia_com=_upper_triangles(inertia),
         first_moment=mass[:, None] * com,
         inertia_origin=_upper_triangles(inertia + mass[:, None, None] * shift),
         gravity_W=np.array(gravity_W, dtype=np.float64),
