@@ -411,10 +411,8 @@ def copy_from_frames(memory, frames, first):
             at = min(j, n - WIDTH)  # the last block may overlap the one before
             _transpose_blocks(frames, first * n + at, n, memory, at * WIDTH, WIDTH, WIDTH)
     else:
-        for lane in range(WIDTH):
-            row = min(first + lane, last)
-            for j in range(n):
-                memory[j * WIDTH + lane] = frames[row, j]
+        for k in range(n * WIDTH):  # one loop: of two, the compiler would repeat the inner one WIDTH times
+            memory[k] = frames[min(first + k % WIDTH, last), k // WIDTH]
 
 
 @inline
