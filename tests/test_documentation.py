@@ -18,6 +18,8 @@ PAGES = sorted(page for page in DOCS.rglob("*.md") if "_gallery" not in page.par
 _TOCTREE = re.compile(r"```\{toctree\}\n(.*?)```", re.S)
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 _NAMED_FILE = re.compile(r"\b((?:benchmarks|pipelines|sample_data|docs|tests)/[\w/.-]+\.(?:py|md|c3d|toml))\b")
+_NAMED_SCRIPT = re.compile(r"`(\w+\.py)\b")
+_SCRIPTS = {path.name for folder in ("benchmarks", "biodyn", "docs", "tests") for path in (ROOT / folder).rglob("*.py")}
 # As a terminal takes it: an indented line, or words in backquotes.
 _COMMAND = re.compile(r"(?:^ {4,}|`)biodyn ([a-z]+)\b([^`\n#]*)", re.M)
 _OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
@@ -37,6 +39,7 @@ def test_links_and_named_files_exist(page: Path) -> None:
     links = [link for link in _LINK.findall(re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.S)) if ":" not in link]
     missing = [link for link in links if not (page.parent / link).exists()]
     missing += [name for name in _NAMED_FILE.findall(text) if not (ROOT / name).exists()]
+    missing += set(_NAMED_SCRIPT.findall(text)) - _SCRIPTS
     assert not missing
 
 

@@ -1,4 +1,4 @@
-"""Log odds of contact learnt from recordings whose plates tell when a foot strikes or leaves (`gait/contact_likelihood.py`)."""
+"""Log odds of contact learnt from recordings whose plates tell when a foot strikes or leaves (`gait/kinematic_events.py`)."""
 
 from __future__ import annotations
 

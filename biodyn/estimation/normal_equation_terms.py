@@ -26,6 +26,7 @@ from biodyn.estimation.noise_model import (
 )
 from biodyn.estimation.solver import NormalEquations
 from biodyn.kernels import linear_algebra as kernels
+from biodyn.model.observability import inverse_factors
 from biodyn.rigid_body import Multibody, body_poses, joint_jacobians
 from biodyn.rigid_body.dynamics import inverse_dynamics_derivatives
 
@@ -67,7 +68,7 @@ def marker_displacement_per_coordinate(problem: EstimationProblem, information: 
     # scaled to unit diagonal, because one coordinate may have a million times the information of another
     scale = np.sqrt(np.diagonal(information, axis1=1, axis2=2) + 1e-3)
     scaled = (information + 1e-3 * np.eye(n)) / (scale[:, :, None] * scale[:, None, :])
-    variance = np.diagonal(np.linalg.inv(scaled), axis1=1, axis2=2) / scale**2
+    variance = np.sum(inverse_factors(scaled) ** 2, axis=1) / scale**2
     sd = float(np.median(problem.sizes.marker_sd_m))
     return np.asarray(sd / np.sqrt(np.maximum(variance, 1e-12)))
 

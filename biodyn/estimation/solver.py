@@ -81,7 +81,7 @@ class CholeskyFactor:
         columns = np.lib.stride_tricks.as_strided(band, (knots, n, width), strides)
         self.n, self.reach = n, width // n - 1
         self._below = columns[:, :, n:]
-        self._inverse = [dtrtri(block, lower=1)[0] for block in np.tril(columns[:, :, :n].transpose(0, 2, 1))]
+        self._inverse = [dtrtri(block, lower=1)[0] for block in columns[:, :, :n].transpose(0, 2, 1) * np.tri(n)]
 
     def solve(self, right: FloatArray) -> FloatArray:
         """Return A^-1 b for b = `right` (T, n), or (T, n, P) with P right-hand sides."""

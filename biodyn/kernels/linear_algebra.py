@@ -54,6 +54,28 @@ def solve_tree_sparse(dof_path, dof_depth, rows, stride, x):
         x[k] = x[k] / rows[row + depth] - total
 
 
+@exact_kernel
+def solve_banded(factor, x):
+    """Replace the right-hand sides x (n, C) by (L L^T)^-1 x, all side by side; factor (n, m + 1): factor[j, k] = L[j + k, j]."""
+    n, width = factor.shape
+    for j in range(n):  # L y = x
+        own, inverse = x[j], 1.0 / factor[j, 0]
+        for c in range(x.shape[1]):
+            own[c] *= inverse
+        for k in range(1, min(width, n - j)):
+            ahead, entry = x[j + k], factor[j, k]
+            for c in range(x.shape[1]):
+                ahead[c] -= own[c] * entry
+    for j in range(n - 1, -1, -1):  # L^T x = y
+        own, inverse = x[j], 1.0 / factor[j, 0]
+        for k in range(1, min(width, n - j)):
+            ahead, entry = x[j + k], factor[j, k]
+            for c in range(x.shape[1]):
+                own[c] -= ahead[c] * entry
+        for c in range(x.shape[1]):
+            own[c] *= inverse
+
+
 @kernel
 def add_rows(band, n, first, rows, places, work):
     """Add rows[t]^T rows[t] for every t to the band of normal equations.

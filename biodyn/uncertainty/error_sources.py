@@ -79,7 +79,8 @@ class MotionFrames:
         if not len(self.joints):
             return change
         rates = self.joints * self.v[:, None, self.rows]  # (T, J, C)
-        return np.concatenate([change, np.einsum("tjc,tc...->tj...", rates, change)], axis=1)
+        powers = rates @ change.reshape(*change.shape[:2], -1)
+        return np.concatenate([change, powers.reshape(*powers.shape[:2], *change.shape[2:])], axis=1)
 
     @cached_property
     def weighted_markers(self) -> tuple[FloatArray, FloatArray]:

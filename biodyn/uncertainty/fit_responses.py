@@ -421,14 +421,10 @@ def weights_in_segment_axes(
     """
     frames, torques = g[0].shape[:2]
     g0, g1, g2 = (part.reshape(frames, torques, 3, -1) for part in g)
-    W, bent = (part[:, None] for part in turning)
-    first, second = g0.copy(), g1.copy()
-    for b in range(3):
-        for a in range(3):
-            if a != b:
-                first[:, :, b] += g1[:, :, a] * W[:, :, a, b]
-                second[:, :, b] += g2[:, :, a] * (2.0 * W[:, :, a, b])
-            first[:, :, b] += g2[:, :, a] * bent[:, :, a, b]
+    # W is skew-symmetric; its computed diagonal contains only the error of the differences
+    W, bent = turning[0] * (1 - np.eye(3, dtype=np.float32))[:, :, None], turning[1]
+    first = g0 + np.einsum("tcam,tabm->tcbm", g1, W) + np.einsum("tcam,tabm->tcbm", g2, bent)
+    second = g1 + np.einsum("tcam,tabm->tcbm", g2, 2.0 * W)
     return first.reshape(g[0].shape), second.reshape(g[0].shape), g[2]
 
 

@@ -21,10 +21,11 @@ from dataclasses import dataclass
 from math import comb
 
 import numpy as np
-from scipy.linalg.lapack import dpbsv
+from scipy.linalg import cholesky_banded
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.geometry.points import all_finite, points_axis_first, squared_lengths
+from biodyn.kernels.linear_algebra import solve_banded
 from biodyn.processing.signals.filtering import butterworth_lowpass, estimate_noise, finite_stretches, group_by_pattern
 from biodyn.processing.signals.smoothing import SMOOTHING, SmoothedSignal, SmoothingMethod
 
@@ -98,26 +99,25 @@ def spline_residual(samples: FloatArray, lam: float, m: int) -> FloatArray:
     With w = lambda D x, (1 / lambda + D D^T) w = D y and y - x = D^T w (Reinsch 1967), which avoids small differences of large
     numbers.
     """
-    differences = np.ascontiguousarray(np.diff(samples.reshape(len(samples), -1), m, axis=0).T)
-    w = _weighted_differences(differences, lam, m).T
+    w = _weighted_differences(np.diff(samples.reshape(len(samples), -1), m, axis=0), lam, m)
     taken: FloatArray = (-1.0) ** m * np.diff(np.pad(w, ((m, m), (0, 0))), m, axis=0)
     return taken.reshape(samples.shape)
 
 
 def _weighted_differences(differences: FloatArray, lam: float, m: int) -> FloatArray:
-    """Return w in `spline_residual` from the m-th differences D y (columns, n - m)."""
+    """Return w in `spline_residual` from the m-th differences D y (n - m, columns)."""
     # D D^T is banded, with the binomial coefficients of (2 - 2 cos)^m next to its diagonal.
-    n = differences.shape[1]
-    band = np.repeat([[(-1.0) ** k * comb(2 * m, m + k)] for k in range(m + 1)], n, axis=1)
+    band = np.repeat([[(-1.0) ** k * comb(2 * m, m + k)] for k in range(m + 1)], len(differences), axis=1)
     band[0] += 1.0 / lam
-    w: FloatArray = dpbsv(band, differences.T, lower=1)[1]
-    return w.T
+    w = np.array(differences, order="C")
+    solve_banded(np.ascontiguousarray(cholesky_banded(band, lower=True).T), w)
+    return w
 
 
 def _residual_squares(differences: FloatArray, lam: float, m: int) -> FloatArray:
     """Return the sum of squares of the `spline_residual` of each column: |D^T w|^2 = w^T (D y - w / lambda)."""
     w = _weighted_differences(differences, lam, m)
-    return np.asarray(np.einsum("ct,ct->c", w, differences - w / lam))
+    return np.asarray(np.einsum("tc,tc->c", w, differences - w / lam))
 
 
 def difference_eigenvalues(count: int, m: int) -> FloatArray:
@@ -151,10 +151,7 @@ def _best_cutoffs(
     1979, eq. 1.8).
     """
     score = np.empty((len(tried_hz), positions.shape[1]))
-    differences = [
-        np.ascontiguousarray(np.diff(positions[rows].reshape(rows.stop - rows.start, -1), m, axis=0).T)
-        for rows in stretches
-    ]
+    differences = [np.diff(positions[rows].reshape(rows.stop - rows.start, -1), m, axis=0) for rows in stretches]
     eigenvalues = [difference_eigenvalues(rows.stop - rows.start, m) for rows in stretches]
     for row, cutoff_hz in enumerate(tried_hz):
         lam = smoothing_parameter_of_cutoff(cutoff_hz, rate_hz, m)
