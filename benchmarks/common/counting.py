@@ -86,11 +86,6 @@ def _drain(memory: Any, frames: FloatArray, first: int) -> None:
     Tally.transports += 2 * frames.shape[1]
 
 
-def _drain_blocks(memory: Any, frames: FloatArray, first: int, starts: Any) -> None:
-    _drain(memory, frames, first)
-    Tally.transports += 2 * (WIDTH * len(starts) - frames.shape[1])
-
-
 def _value(memory: Any, j: int) -> Counted:
     return _load(memory.data, j * WIDTH)
 
@@ -111,9 +106,8 @@ _STAND_INS: dict[Any, Any] = {
     lanes.sine_cosine: lambda memory, j: lanes.lanes_sine_cosine(_value(memory, j)),
     lanes._select_by_quadrant: _by_quadrant,
     lanes.copy_from_frames: _fill,
+    lanes.prefetch_frames: lambda frames, first: None,
     lanes.copy_to_frames: _drain,
-    lanes.copy_blocks_to_frames: _drain_blocks,
-    lanes.has_whole_blocks: lambda frames, first: True,
 }
 
 

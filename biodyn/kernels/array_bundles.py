@@ -1,7 +1,7 @@
 """NamedTuples of arrays that kernels take as one pointer (bundles).
 
-Numba passes a NamedTuple as seven or more numbers for each of its arrays. A function that takes a tree with its 24 arrays
-then has about 200 arguments, and all are copied when one array is read. This accounted for most of the generated code and
+Numba passes a NamedTuple as seven or more numbers for each of its arrays. A function that takes a tree with its 21 arrays
+then has about 170 arguments, and all are copied when one array is read. This accounted for most of the generated code and
 of the compilation time. A bundle is a list of addresses and lengths in memory, and unused fields have no cost.
 """
 

@@ -29,14 +29,13 @@ from biodyn.kernels.lanes import (
     LaneMemory,
     broadcast,
     broadcast3,
-    copy_blocks_to_frames,
     copy_from_frames,
     copy_to_frames,
-    has_whole_blocks,
     load,
     load3,
     load6,
     load9,
+    prefetch_frames,
     store,
     store3,
     store6,
@@ -545,10 +544,7 @@ def _add_composite_to_parent(tree, i, composites):
 
 @kernel
 def mass_matrix(tree, subtree_mass, q, M, work):
-    """Fill M (T, nv nv), row by row; q (T, nq), subtree_mass (n,) kg.
-
-    M must contain zeros, because blocks of unrelated coordinates are not written.
-    """
+    """Fill M (T, nv nv), row by row; q (T, nq), subtree_mass (n,) kg; work: zeros, which unrelated coordinates keep."""
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
     poses, composites = work, work[n * _POSE * WIDTH :]
     columns = work[n * (_POSE + _COMPOSITE) * WIDTH :]
@@ -567,10 +563,7 @@ def mass_matrix(tree, subtree_mass, q, M, work):
                     entry = dot(w, moment) + dot(u, force)
                     store(matrix, (j * nv + k) * WIDTH, entry)
                     store(matrix, (k * nv + j) * WIDTH, entry)
-        if has_whole_blocks(M, first):
-            copy_blocks_to_frames(matrix, M, first, tree.dof_blocks)
-        else:
-            copy_to_frames(matrix, M, first)
+        copy_to_frames(matrix, M, first)
 
 
 @kernel
@@ -581,6 +574,7 @@ def joint_columns(tree, q, J, work):
     q_lanes = work[(n * _POSE + 6 * nv) * WIDTH :]
     for first in range(0, q.shape[0], WIDTH):
         copy_from_frames(q_lanes, q, first)
+        prefetch_frames(J, first)
         for i in range(n):
             R, p = _world_pose(tree, i, LaneMemory(q_lanes), poses)
             for j in range(tree.idx_v[i], tree.idx_v[i] + tree.nv[i]):

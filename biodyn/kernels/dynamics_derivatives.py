@@ -185,9 +185,8 @@ def _column_product(matrix, field, a):
 
 
 @inline
-def _store_skew_block(matrix, i, row, column, a):
-    """Store [a] in the 3x3 block at (row, column) of the 6x6 matrix in row i."""
-    first = 36 * i + 6 * row + column
+def _store_skew_block(matrix, first, a):
+    """Store [a] in the 3x3 block of a 6x6 matrix that starts at the field `first`."""
     zero = broadcast(0.0)
     store3(matrix, first, (zero, -a[2], a[1]))
     store3(matrix, first + 6, (a[2], zero, -a[0]))
@@ -284,8 +283,8 @@ def fill_composites(tree, work):
         store3(inertia, 36 * i, (J[0], J[1], J[2]))
         store3(inertia, 36 * i + 6, (J[1], J[3], J[4]))
         store3(inertia, 36 * i + 12, (J[2], J[4], J[5]))
-        _store_skew_block(inertia, i, 0, 3, h)
-        _store_skew_block(inertia, i, 3, 0, (-h[0], -h[1], -h[2]))
+        _store_skew_block(inertia, 36 * i + 3, h)
+        _store_skew_block(inertia, 36 * i + 18, (-h[0], -h[1], -h[2]))
         v = load_row6(work.v, i)
         momentum = matrix_product(inertia, i, v)
         store_row6(work.f, i, add6(matrix_product(inertia, i, load_row6(work.a, i)), cross_force(v, momentum)))

@@ -5,8 +5,8 @@ defined for Lanes, and for Lanes and floats. Lanes exist in registers only: they
 arrays ("lane memory") in which the values of one quantity for WIDTH frames are adjacent.
 
 `copy_from_frames` and `copy_to_frames` copy between arrays (T, n), with one row per frame, and lane memory, in blocks of
-WIDTH frames by WIDTH columns that are transposed in registers; copying single numbers would take longer than the
-arithmetic of some kernels. Numbers that do not fill a block are copied individually.
+WIDTH frames by a multiple of WIDTH columns that are transposed in registers; copying single numbers would take longer
+than the arithmetic of some kernels. Numbers that do not fill a block are copied individually.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ import math
 import operator
 from typing import Any, Final, NamedTuple
 
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, overload, register_model
 
-from biodyn.conventions import BoolArray, FloatArray, IntArray
+from biodyn.conventions import FloatArray
 from biodyn.kernels.jit import INLINE_OPTIONS, inline, part
 
 #: Number of frames computed together: one AVX-512 register, else two AVX2 or four NEON registers, which hides latency.
 WIDTH: Final = 8
+#: Number of columns that are stored frame by frame: a frame is not aligned, so that adjacent vectors share a cache line.
+_STORED_COLUMNS: Final = 4 * WIDTH
 
 
 class LanesType(types.Type):
@@ -42,6 +43,7 @@ VECTOR: Final = ir.VectorType(ir.DoubleType(), WIDTH)
 _BITS = ir.VectorType(ir.IntType(64), WIDTH)
 _FLAGS = ("contract",)
 _intrinsic: Any = intrinsic  # untyped, because mypy would require the typing context as an argument of the caller
+_literal_intrinsic: Any = intrinsic(prefer_literal=True)
 
 
 @register_model(LanesType)
@@ -130,6 +132,23 @@ def load_number(typingctx, memory, offset):
     def codegen(context, builder, signature_, args):
         data = cgutils.create_struct_proxy(signature_.args[0])(context, builder, args[0]).data
         return builder.load(builder.gep(data, [args[1]]))
+
+    return sig, codegen
+
+
+@_intrinsic
+def _prefetch_for_writing(typingctx, array, offset):
+    """Request the cache line of one number of a C-ordered array, without waiting for it."""
+    sig = types.void(array, types.intp)
+
+    def codegen(context, builder, signature_, args):
+        address, option = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [address, option, option, option])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", (address,), kind)
+        data = cgutils.create_struct_proxy(signature_.args[0])(context, builder, args[0]).data
+        at = builder.bitcast(builder.gep(data, [args[1]]), address)
+        builder.call(prefetch, [at, option(1), option(3), option(1)])  # for writing, into the first cache, data
+        return context.get_dummy_value()
 
     return sig, codegen
 
@@ -349,32 +368,36 @@ def _transpose_rows(builder: Any, rows: list[Any]) -> list[Any]:
     return columns
 
 
-@_intrinsic
-def _transpose_block(typingctx, source, at, step, target, to, leap):
-    """Copy row r, column c of a block of a C-ordered `source` to row c, column r of a block of a C-ordered `target`.
+@_literal_intrinsic
+def _transpose_blocks(typingctx, source, at, step, target, to, leap, count):
+    """Copy `count` rows of WIDTH numbers of a C-ordered `source` to the columns of WIDTH rows of a C-ordered `target`.
 
-    Row r of the source starts at the flat index at + r step, row c of the target at to + c leap.
+    Row r of the source starts at the flat index at + r step, row c of the target at to + c leap. count: a constant multiple of
+    WIDTH.
     """
     if not all(isinstance(array, types.Array) and array.layout == "C" for array in (source, target)):
         return None
-    sig = types.void(source, types.intp, types.intp, target, types.intp, types.intp)
+    sig = types.void(source, types.intp, types.intp, target, types.intp, types.intp, count)
 
     def codegen(context, builder, signature_, args):
-        def pointer(k, row):
+        def pointer(k, row, column=0):
             data = cgutils.create_struct_proxy(signature_.args[k])(context, builder, args[k]).data
             where = builder.add(args[k + 1], builder.mul(args[k + 2], ir.Constant(args[k + 2].type, row)))
+            where = builder.add(where, ir.Constant(where.type, column))
             return builder.bitcast(builder.gep(data, [where]), VECTOR.as_pointer())
 
-        rows = [builder.load(pointer(0, r), align=8) for r in range(WIDTH)]
-        for c, column in enumerate(_transpose_rows(builder, rows)):
-            builder.store(column, pointer(3, c), align=8)
+        rows = [builder.load(pointer(0, r), align=8) for r in range(count.literal_value)]
+        blocks = [_transpose_rows(builder, rows[r : r + WIDTH]) for r in range(0, len(rows), WIDTH)]
+        for c in range(WIDTH):
+            for b, columns in enumerate(blocks):
+                builder.store(columns[c], pointer(3, c, b * WIDTH), align=8)
         return context.get_dummy_value()
 
     return sig, codegen
 
 
 @inline
-def has_whole_blocks(frames, first):
+def _has_whole_blocks(frames, first):
     """Return whether `frames` (T, n) has whole blocks of WIDTH columns in rows first .. first + WIDTH - 1."""
     return first + WIDTH <= frames.shape[0] and frames.shape[1] >= WIDTH
 
@@ -383,43 +406,36 @@ def has_whole_blocks(frames, first):
 def copy_from_frames(memory, frames, first):
     """Copy rows first .. first + WIDTH - 1 of `frames` (T, n) to lane memory; beyond the end the last row is repeated."""
     last, n = frames.shape[0] - 1, frames.shape[1]
-    if has_whole_blocks(frames, first):
+    if _has_whole_blocks(frames, first):
         for j in range(0, n, WIDTH):
             at = min(j, n - WIDTH)  # the last block may overlap the one before
-            _transpose_block(frames, first * n + at, n, memory, at * WIDTH, WIDTH)
+            _transpose_blocks(frames, first * n + at, n, memory, at * WIDTH, WIDTH, WIDTH)
     else:
-        for lane in range(WIDTH):
-            row = min(first + lane, last)
-            for j in range(n):
-                memory[j * WIDTH + lane] = frames[row, j]
+        for k in range(n * WIDTH):  # one loop: of two, the compiler would repeat the inner one WIDTH times
+            memory[k] = frames[min(first + k % WIDTH, last), k // WIDTH]
+
+
+@inline
+def prefetch_frames(frames, first):
+    """Load rows first .. first + WIDTH - 1 of `frames` into the first cache, if they fit, during the arithmetic before
+    `copy_to_frames`."""
+    n = frames.shape[1]
+    for at in range(first * n, min(first + WIDTH, frames.shape[0]) * n, WIDTH):
+        _prefetch_for_writing(frames, at)
 
 
 @part
 def copy_to_frames(memory, frames, first):
     """Copy lane memory to rows first .. first + WIDTH - 1 of `frames` (T, n), up to its last row."""
     n = frames.shape[1]
-    if has_whole_blocks(frames, first):
-        for j in range(0, n, WIDTH):
+    if _has_whole_blocks(frames, first):
+        rest = n - n % _STORED_COLUMNS
+        for j in range(0, rest, _STORED_COLUMNS):
+            _transpose_blocks(memory, j * WIDTH, WIDTH, frames, first * n + j, n, _STORED_COLUMNS)
+        for j in range(rest, n, WIDTH):
             at = min(j, n - WIDTH)
-            _transpose_block(memory, at * WIDTH, WIDTH, frames, first * n + at, n)
+            _transpose_blocks(memory, at * WIDTH, WIDTH, frames, first * n + at, n, WIDTH)
     else:
         for lane in range(min(WIDTH, frames.shape[0] - first)):
             for j in range(n):
                 frames[first + lane, j] = memory[j * WIDTH + lane]
-
-
-@part
-def copy_blocks_to_frames(memory, frames, first, starts):
-    """Copy like `copy_to_frames`, but only the blocks of WIDTH columns that start at `starts`; requires
-    `has_whole_blocks`."""
-    n = frames.shape[1]
-    for at in starts:
-        _transpose_block(memory, at * WIDTH, WIDTH, frames, first * n + at, n)
-
-
-def block_starts(wanted: BoolArray) -> IntArray:
-    """Return the start indices of the blocks of WIDTH columns that contain the columns `wanted` (n,), for
-    `copy_blocks_to_frames`."""
-    starts = np.arange(0, len(wanted), WIDTH)
-    held = np.logical_or.reduceat(wanted, starts) if len(wanted) else np.zeros(0, dtype=np.bool_)
-    return np.asarray(np.minimum(starts[held], max(len(wanted) - WIDTH, 0)), dtype=np.int64)

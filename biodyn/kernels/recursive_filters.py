@@ -25,10 +25,9 @@ def filter_zero_phase(curves, sections, work):
     count, n = curves.shape
     rest, input1, sum1, output1, output2 = work[n], work[n + 1], work[n + 2], work[n + 3], work[n + 4]
     for first in range(0, count, LANES):
-        for lane in range(LANES):
-            curve = curves[min(first + lane, count - 1)]
-            for j in range(n):
-                work[j, lane] = curve[j]
+        for j in range(n):
+            for lane in range(LANES):
+                work[j, lane] = curves[min(first + lane, count - 1), j]
         for step in (1, -1):
             begin = 0 if step == 1 else n - 1
             for lane in range(LANES):

@@ -65,7 +65,6 @@ class Tree(NamedTuple):
     dof_parent: IntArray  # (nv,) preceding velocity coordinate on the path from the root, -1 = none
     dof_depth: IntArray  # (nv,) number of velocity coordinates before it on the path from the root
     dof_path: IntArray  # (nv, deepest + 1) coordinates on the path to each coordinate by depth, itself last, then -1
-    dof_blocks: IntArray  # start indices of the blocks of WIDTH numbers of M, row by row, with related coordinates
     R_PJ: FloatArray  # (n, 9) placement of the joint frame in the parent link
     p_PJ: FloatArray  # (n, 3)
     axis: FloatArray  # (n, 3) angular part of a one-axis joint's motion (unit, or zero: prismatic)
@@ -75,10 +74,8 @@ class Tree(NamedTuple):
     R_sin: FloatArray  # (n, 9)
     R_cos: FloatArray  # (n, 9)
     mass: FloatArray  # (n,) kg
-    com: FloatArray  # (n, 3) p_BBcm, m
-    inertia_com: FloatArray  # (n, 6) about the centre of mass, link axes, kg m^2
-    first_moment: FloatArray  # (n, 3) mass * com
-    inertia_origin: FloatArray  # (n, 6) about the link origin
+    first_moment: FloatArray  # (n, 3) mass times the centre of mass from the link origin, link axes
+    inertia_origin: FloatArray  # (n, 6) about the link origin, link axes, kg m^2
     gravity_W: FloatArray  # (3,) m/s^2
 
 

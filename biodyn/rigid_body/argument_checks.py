@@ -25,7 +25,7 @@ def checked_array(values: ArrayLike, shape: tuple[int | None, ...], name: str) -
     if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
         raise ModelError(f"{name} must have shape ({wanted}), found {array.shape}.")
-    if _holds_infinite(array):
+    if np.isinf(array).any():
         raise ModelError(f"{name} contains infinite numbers.", "Use NaN for missing values.")
     if not array.flags.writeable:
         # read-only arrays are another type in numba, for which the kernels would be compiled again
@@ -39,14 +39,6 @@ def zero_workspace(numbers: int) -> FloatArray:
     memory = np.zeros(numbers + line)
     start = -(memory.ctypes.data // memory.itemsize) % line
     return memory[start : start + numbers]
-
-
-def _holds_infinite(array: FloatArray) -> bool:
-    """Return whether the array contains an infinite number. NaN does not count."""
-    flat = array.ravel()
-    with np.errstate(over="ignore"):
-        all_finite = bool(np.isfinite(np.dot(flat, flat)))
-    return not all_finite and bool(np.isinf(flat).any())
 
 
 def checked_state(mb: Multibody, q: ArrayLike, **rates: ArrayLike) -> tuple[FloatArray, ...]:

@@ -40,7 +40,7 @@ def mass_matrix(mb: Multibody, q: ArrayLike) -> FloatArray:
 
 def _mass_matrix(tree: Tree, q: FloatArray) -> FloatArray:
     nv = len(tree.dof_link)
-    M = np.zeros((len(q), nv**2))
+    M = np.empty((len(q), nv**2))
     kernels.mass_matrix(tree, subtree_mass(tree), q, M, zero_workspace(kernels.work_size(tree, nv**2)))
     return M.reshape(-1, nv, nv)
 

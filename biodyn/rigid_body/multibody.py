@@ -13,7 +13,6 @@ import numpy as np
 from biodyn.conventions import GRAVITY_W, BoolArray, FloatArray, IntArray
 from biodyn.errors import ModelError
 from biodyn.kernels import tree as kinds
-from biodyn.kernels.lanes import block_starts
 from biodyn.kernels.tree import Tree
 
 Vector3 = tuple[float, float, float]
@@ -178,12 +177,11 @@ def _upper_triangles(S: FloatArray) -> FloatArray:
 
 
 @lru_cache(maxsize=64)
-def _dof_tree(parent: tuple[int, ...], nv: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return for each velocity coordinate its predecessor toward the root (-1 = none), its depth and its path, and the blocks of
-    the mass matrix.
+def _dof_tree(parent: tuple[int, ...], nv: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray]:
+    """Return for each velocity coordinate its predecessor toward the root (-1 = none), its depth and its path.
 
-    The predecessors are the expanded parent array of branch-induced sparsity (Featherstone 2008, section 6.4); the blocks are
-    `_dof_blocks`. The result is cached, because trials build trees of the same structure.
+    The predecessors are the expanded parent array of branch-induced sparsity (Featherstone 2008, section 6.4). The result is
+    cached, because trials build trees of the same structure.
     """
     before: list[int] = []
     depth: list[int] = []
@@ -196,8 +194,7 @@ def _dof_tree(parent: tuple[int, ...], nv: tuple[int, ...]) -> tuple[IntArray, I
             at = len(before) - 1
         last.append(at)
     dof_parent, dof_depth = np.array(before, dtype=np.int64), np.array(depth, dtype=np.int64)
-    dof_path = _dof_paths(dof_parent, dof_depth)
-    return dof_parent, dof_depth, dof_path, _dof_blocks(dof_path)
+    return dof_parent, dof_depth, _dof_paths(dof_parent, dof_depth)
 
 
 def _dof_paths(dof_parent: IntArray, dof_depth: IntArray) -> IntArray:
@@ -208,15 +205,6 @@ def _dof_paths(dof_parent: IntArray, dof_depth: IntArray) -> IntArray:
             paths[j] = paths[before]
         paths[j, depth] = j
     return paths
-
-
-def _dof_blocks(dof_path: IntArray) -> IntArray:
-    """Return the start indices of the blocks of the mass matrix (nv, nv), row by row, that are not all zero."""
-    nv = len(dof_path)
-    related = np.zeros((nv, nv), dtype=np.bool_)
-    j, depth = np.nonzero(dof_path >= 0)
-    related[j, dof_path[j, depth]] = True
-    return block_starts((related | related.T).ravel())
 
 
 def kernel_tree(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray) -> Tree:
@@ -240,9 +228,7 @@ def kernel_tree(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray
     inertia = np.array([body.inertia_com for body in bodies])
     inertia = 0.5 * (inertia + inertia.transpose(0, 2, 1))
     shift = np.einsum("ni,ni->n", com, com)[:, None, None] * np.eye(3) - np.einsum("ni,nj->nij", com, com)
-    dof_parent, dof_depth, dof_path, dof_blocks = (
-        array.copy() for array in _dof_tree(tuple(parents.tolist()), tuple(nv.tolist()))
-    )
+    dof_parent, dof_depth, dof_path = (array.copy() for array in _dof_tree(tuple(parents.tolist()), tuple(nv.tolist())))
     tree = Tree(
         parent=parents.copy(),
         kind=np.array([_KERNEL_KINDS[body.joint.kind] for body in bodies], dtype=np.int64),
@@ -253,7 +239,6 @@ def kernel_tree(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray
         dof_parent=dof_parent,
         dof_depth=dof_depth,
         dof_path=dof_path,
-        dof_blocks=dof_blocks,
         R_PJ=np.ascontiguousarray(R.reshape(n, 9)),
         p_PJ=np.array([body.p_PJ for body in bodies]),
         axis=axis,
@@ -263,8 +248,6 @@ def kernel_tree(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray
         R_sin=(R @ _skew_matrices(axis)).reshape(n, 9),
         R_cos=(R @ (np.eye(3) - along)).reshape(n, 9),
         mass=mass,
-        com=com,
-        inertia_com=_upper_triangles(inertia),
         first_moment=mass[:, None] * com,
         inertia_origin=_upper_triangles(inertia + mass[:, None, None] * shift),
         gravity_W=np.array(gravity_W, dtype=np.float64),

@@ -11,8 +11,6 @@ from biodyn.kernels.jit import kernel
 from biodyn.kernels.lanes import (
     WIDTH,
     LaneMemory,
-    block_starts,
-    copy_blocks_to_frames,
     copy_from_frames,
     copy_to_frames,
     lanes_sine_cosine,
@@ -44,12 +42,6 @@ def copied(frames, there, memory):
     for first in range(0, frames.shape[0], WIDTH):
         copy_from_frames(memory, frames, first)
         copy_to_frames(memory, there, first)
-
-
-@kernel
-def some_copied(memory, there, starts):
-    """Move some blocks of the first frames out of lane memory."""
-    copy_blocks_to_frames(memory, there, 0, starts)
 
 
 def in_units_of_last_place(found, exact):
@@ -87,7 +79,7 @@ def test_arithmetic_is_that_of_doubles():
     np.testing.assert_allclose(result, expected, rtol=1e-14)  # products and sums may be fused
 
 
-@pytest.mark.parametrize("columns", [0, 1, WIDTH - 1, WIDTH, WIDTH + 1, 3 * WIDTH - 1, 43])
+@pytest.mark.parametrize("columns", [0, 1, WIDTH - 1, WIDTH, WIDTH + 1, 3 * WIDTH - 1, 4 * WIDTH, 43, 9 * WIDTH])
 def test_frames_survive_the_way_through_lane_memory(columns):
     for count in (0, 1, WIDTH - 1, WIDTH, WIDTH + 1, 3 * WIDTH + 2):
         frames = np.arange(float(count * columns)).reshape(count, columns)
@@ -103,16 +95,3 @@ def test_lane_memory_holds_a_number_of_all_frames_side_by_side():
         copied(frames, np.empty_like(frames), memory)
         last = frames[np.minimum(np.arange(WIDTH) + (count - 1) // WIDTH * WIDTH, count - 1)]
         np.testing.assert_array_equal(memory.reshape(19, WIDTH), last.T)
-
-
-def test_only_the_blocks_that_are_asked_for_are_written():
-    columns = 2 * WIDTH + 3
-    wanted = np.zeros(columns, dtype=bool)
-    wanted[[WIDTH + 1, columns - 1]] = True
-    starts = block_starts(wanted)
-    np.testing.assert_array_equal(starts, [WIDTH, columns - WIDTH])
-    frames = np.zeros((WIDTH, columns))
-    some_copied(np.ones(columns * WIDTH), frames, starts)
-    np.testing.assert_array_equal(frames[:, :WIDTH], 0.0)
-    np.testing.assert_array_equal(frames[:, WIDTH:], 1.0)
-    assert block_starts(np.zeros(columns, dtype=bool)).size == block_starts(np.zeros(0, dtype=bool)).size == 0
