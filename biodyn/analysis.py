@@ -244,7 +244,7 @@ class TrialAnalysis:
             return None
         return compute_pose_misfit(self.fit, self.propagation.markers)
 
-    @property
+    @cached_property
     def plate_rate_forces(self) -> FootForces | None:
         """Return the ground reaction at the plate sampling rate; None without a contact, or if a file assigns the forces to
         feet."""
