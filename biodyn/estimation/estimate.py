@@ -315,7 +315,7 @@ def _solve_window(
 
 def _fit_with_estimated_motion(inputs: TrialInputs, model: SubjectModel, q: FloatArray) -> Fit:
     """Return the fit with the estimated motion q (T, nq); other frames keep the fitted motion."""
-    raw = inputs.fit
-    fit = replace(raw, model=model, motion=motion_from_configuration(raw.motion.time_s, q), configurations=q)
+    motion = motion_from_configuration(inputs.fit.motion.time_s, q)
+    fit = replace(inputs.fit, model=model, motion=motion, configurations=q)
     error = np.linalg.norm(inputs.fitted_positions(inputs.unfiltered_markers) - fit.marker_positions(), axis=2)
-    return replace(fit, marker_error=np.where(np.isfinite(raw.marker_error), error, np.nan))
+    return replace(fit, marker_error=np.where(np.isfinite(fit.marker_error), error, np.nan))

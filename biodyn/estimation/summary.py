@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -96,11 +96,7 @@ def summarise_estimate(
     steps = np.zeros((1, len(columns)))
     if known.any():
         steps = difference(model.multibody, raw.motion.q[known], fit.motion.q[known])[:, columns]
-    raw = replace(raw, configurations=raw.motion.q)
-    moved_m = fit.marker_positions()
-    moved_m -= raw.marker_positions()
-    distance = np.linalg.norm(moved_m, axis=2)[known]
-    del moved_m
+    distance = np.linalg.norm(fit.marker_positions() - raw.marker_positions(), axis=2)[known]
     mass_kg = raw.model.mass_kg
     return EstimateSummary(
         raw_fit=raw,

@@ -58,22 +58,16 @@ def solve_tree_sparse(dof_path, dof_depth, rows, stride, x):
 def solve_banded(factor, x):
     """Replace the right-hand sides x (n, C) by (L L^T)^-1 x, all side by side; factor (n, m + 1): factor[j, k] = L[j + k, j]."""
     n, width = factor.shape
-    for j in range(n):  # L y = x
-        own, inverse = x[j], 1.0 / factor[j, 0]
-        for c in range(x.shape[1]):
-            own[c] *= inverse
-        for k in range(1, min(width, n - j)):
-            ahead, entry = x[j + k], factor[j, k]
+    for step in (1, -1):  # L y = x, then L^T x = y
+        for i in range(n):
+            j = i if step == 1 else n - 1 - i
+            own, inverse = x[j], 1.0 / factor[j, 0]
+            for k in range(1, min(width, i + 1)):
+                solved, entry = x[j - step * k], factor[min(j, j - step * k), k]
+                for c in range(x.shape[1]):
+                    own[c] -= solved[c] * entry
             for c in range(x.shape[1]):
-                ahead[c] -= own[c] * entry
-    for j in range(n - 1, -1, -1):  # L^T x = y
-        own, inverse = x[j], 1.0 / factor[j, 0]
-        for k in range(1, min(width, n - j)):
-            ahead, entry = x[j + k], factor[j, k]
-            for c in range(x.shape[1]):
-                own[c] -= ahead[c] * entry
-        for c in range(x.shape[1]):
-            own[c] *= inverse
+                own[c] *= inverse
 
 
 @kernel

@@ -74,13 +74,11 @@ class MotionFrames:
     joints: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def append_powers(self, change: FloatArray) -> FloatArray:
-        """Return changes (T, C + J, ...) of torques and joint powers from changes (T, C, ...) of the torques at the same
-        motion."""
+        """Return changes (T, C + J, N) of torques and joint powers from changes (T, C, N) of the torques at the same motion."""
         if not len(self.joints):
             return change
         rates = self.joints * self.v[:, None, self.rows]  # (T, J, C)
-        powers = rates @ change.reshape(*change.shape[:2], -1)
-        return np.concatenate([change, powers.reshape(*powers.shape[:2], *change.shape[2:])], axis=1)
+        return np.concatenate([change, rates @ change], axis=1)
 
     @cached_property
     def weighted_markers(self) -> tuple[FloatArray, FloatArray]:

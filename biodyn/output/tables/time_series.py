@@ -12,7 +12,6 @@ from biodyn.conventions import AXES, SIDES, FloatArray, Side, with_side
 from biodyn.library.pose_systems import find_pose_system
 from biodyn.model.pose_axes import joint_angles_of_poses
 from biodyn.output.tables.registry import table
-from biodyn.processing.contacts.plate_loads import contacts_with_samples
 from biodyn.processing.dynamics.inverse_dynamics import FRAMES
 from biodyn.processing.dynamics.opensim_inverse_dynamics import ModelMotion
 from biodyn.processing.signals.filtering import finite_rms
@@ -181,10 +180,7 @@ def ground_reaction_table(analysis: TrialAnalysis) -> pd.DataFrame:
     "ground_reaction_full_rate",
     place=65,
     description="Force, centre of pressure and free moment at the plate rate, low-passed at 50 Hz, one row per stance sample.",
-    needs=lambda analysis: (
-        analysis.propagation is not None
-        and bool(contacts_with_samples(analysis.contacts, analysis.propagation.raw_plates))
-    ),
+    needs=lambda analysis: analysis.plate_rate_forces is not None,
     request='Analyse a recording with foot contacts on force plates, with [output] tables = "csv".',
     when_packed=False,
 )

@@ -199,7 +199,7 @@ def forces_at_plate_rate(
     two feet on one plate with unknown shares is assigned to neither foot.
     """
     by_number = {plate.number: plate for plate in plates if len(plate.wrench)}
-    assigned = contacts_with_samples(contacts, plates)
+    assigned = [c for c in contacts if c.decision == "assigned" and c.side is not None and c.plate in by_number]
     if not assigned:
         return None
     rate_hz = max(plate.rate_hz for plate in by_number.values())
@@ -241,12 +241,6 @@ def forces_at_plate_rate(
             height = surface[side] / wrench[side][:, 4]
         points[side], moments[side] = centre_of_pressure_at_height(wrench[side], height, threshold_n)
     return FootForces(rate_hz, wrench, loaded, points, moments)
-
-
-def contacts_with_samples(contacts: Sequence[Contact], plates: Sequence[PlateWrench]) -> list[Contact]:
-    """Return the contacts assigned to a foot on a plate with samples."""
-    sampled = {plate.number for plate in plates if len(plate.wrench)}
-    return [c for c in contacts if c.decision == "assigned" and c.side is not None and c.plate in sampled]
 
 
 def _filter_and_resample(wrench: FloatArray, own_hz: float, rate_hz: float, count: int, order: int) -> FloatArray:

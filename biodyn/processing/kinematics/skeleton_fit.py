@@ -20,8 +20,6 @@ from biodyn.rigid_body.marker_fit import UNDETERMINED
 
 # Number of frames at the ends of a spline in which the curvature depends on the rounding of the last samples.
 _SPLINE_EDGE_FRAMES = 2
-# Number of frames whose link poses are computed at a time, which limits the memory for long trials.
-_BLOCK_FRAMES = 5000
 
 
 @dataclass(frozen=True)
@@ -72,9 +70,10 @@ class Fit:
         return R, p
 
     def link_pose_blocks(self) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-        """Yield the frames of each block of the trial, and the poses of the links in them."""
-        for first in range(0, len(self.solved), _BLOCK_FRAMES):
-            rows = slice(first, first + _BLOCK_FRAMES)
+        """Yield the frames of each block of the trial, and the poses of the links in them, which limits the memory."""
+        block_frames = 5000
+        for first in range(0, len(self.solved), block_frames):
+            rows = slice(first, first + block_frames)
             yield rows, *self.link_poses(rows)
 
     def body_poses(self, *names: str) -> list[tuple[FloatArray, FloatArray]]:
