@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow  # reading all sources takes as long as twenty wal
 # names of functions, and from 66,395 with the gait deviation index, equal results of trials, sessions and studies, and colours of
 # the sides. 14 settings are the entries of corrections of single recordings (markers, contacts, events, cycles).
 CEILINGS = {
-    "code lines": 65_388,
+    "code lines": 65_383,
     "files": 394,
     "dataclasses": 445,
     "settings": 90,

@@ -244,12 +244,7 @@ def track_skeleton(
 def _recorded_error(fit: Fit, recorded: Markers) -> FloatArray:
     """Return the distance (T, M) m of recorded markers from their position on the fitted skeleton, NaN where not visible."""
     columns = [recorded.labels.index(label) for label in fit.labels]
-    links, p_LM, _ = fit.model.marker_arrays()
-    error = np.empty((len(fit.solved), len(columns)))
-    for rows, R, p in fit.link_pose_blocks():
-        place = p[:, links] + np.einsum("tmij,mj->tmi", R[:, links], p_LM)
-        error[rows] = lengths(recorded.positions[rows, columns] - place)
-    return error
+    return lengths(recorded.positions[:, columns] - fit.marker_positions())
 
 
 def _attach_walk_markers(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel, list[Diagnostic]]:
